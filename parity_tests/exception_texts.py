@@ -6,7 +6,7 @@ import re
 import traceback
 
 # Of an object: in hexadecimal digits, or as `id` has it on a machine of 64 bits.
-_ADDRESS = re.compile(r"\b0x[0-9a-fA-F]{6,}\b|\b\d{14,15}\b")
+_ADDRESS = re.compile(r"(?: at )?\b0x[0-9a-fA-F]{6,}\b|\b\d{14,15}\b")
 
 
 def are_alike(one: str, other: str) -> bool:
@@ -16,12 +16,30 @@ def are_alike(one: str, other: str) -> bool:
 
         are_alike("no <A at 0x7f3a10>", "no <A at 0x7fb2c8>")
     """
-    return _ADDRESS.sub("", one) == _ADDRESS.sub("", other)
+    return without_ids(one) == without_ids(other)
+
+
+def without_ids(text: str) -> str:
+    """Return a text without the addresses and ids of objects, which are others in each process.
+
+    Example::
+
+        without_ids("no <A at 0x7f3a10>") == "no <A>"
+    """
+    return _ADDRESS.sub("", text)
 
 
 def first_line(text: str) -> str:
-    """Return the first line of what an exception says; "" where it says nothing."""
-    return next(iter(text.strip().splitlines()), "")
+    """Return the first line of what an exception says; "" where it says nothing.
+
+    Where the first line of a message of JAX ends with a colon, the next says what matters.
+
+    Example::
+
+        first_line("Cannot lower:\\n  no types\\n  at f") == "Cannot lower: no types"
+    """
+    lines = [line.strip() for line in text.strip().splitlines()]
+    return " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
 
 
 def said_by(error: BaseException) -> str:

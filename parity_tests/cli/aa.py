@@ -8,8 +8,7 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, code_of, fail, interrupted, nothing_collected
-from parity_tests.cli.option_panels import HOW, WHAT
-from parity_tests.cli.options import Reporting, Resume, Targets
+from parity_tests.cli.options import HOW, WHAT, Reporting, Resume, Targets
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.selecting import (
     Choosing,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from parity_tests.cli.display import NoColor
-from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
+from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +59,7 @@ def bench(
 
       constparity bench --rows 1,3 --rounds 8 --report json:bench.json --report md:bench.md
     """
-    from parity_tests.bench import processes, runner
+    from parity_tests.bench import runner
     from parity_tests.campaign.estimates import spoken
     from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_reports
@@ -89,18 +88,15 @@ def bench(
                         f"a turn took {spoken(seconds)}: {left} more will take "
                         f"{spoken(left * seconds)}"
                     )
-    except processes.BenchError as error:
+    except runner.BenchError as error:
         complain(f"could not measure {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
     except KeyboardInterrupt:
-        print("constparity: interrupted", file=sys.stderr)
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context)
     if not turns:
         return
     if len(turns) < 2 * rounds:
-        print(
-            f"constparity: the figures are of {len(turns)} of {2 * rounds} turns", file=sys.stderr
-        )
+        complain(f"the figures are of {len(turns)} of {2 * rounds} turns")
     print_bench(console, turns[-1])
     write_reports(context, console, requests, turns[-1])
 

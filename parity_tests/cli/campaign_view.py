@@ -59,8 +59,8 @@ _BESIDE_EQUAL_VALUES = {"output weak types": "weak type", "output shardings": "s
 def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) -> None:
     """Print the headline; then, unless `details` is 0, the programs, the reasons and the totals.
 
-    With 2 the programs that a flip leaves alone get their reasons, too; else those of them that
-    changed their process have a line that says so.
+    With 2 the programs that a flip leaves alone get their reasons, too; else a line says which of
+    them changed their process, and which fail today.
     """
     print_headline(console, campaign, gains=bool(details))
     if not details:
@@ -72,8 +72,9 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     for row in programs:
         if details > 1 or _is_worth_reading(row):
             _print_reasons(console, row, notes=details > 1)
-        elif changed := what_it_changed(row.observations):
-            say(console, f"{row.name} ({row.source}): {changed}")
+            continue
+        for remark in filter(None, (_fails_today(row.flip), what_it_changed(row.observations))):
+            say(console, f"{row.name} ({row.source}): {remark}")
     _print_times(console, campaign)
     _print_totals(console, campaign)
 
@@ -223,6 +224,12 @@ def _figures(row: ProgramRow, metric: Metric, column: TerminalColumn) -> str:
 
 def _is_worth_reading(row: ProgramRow) -> bool:
     return row.verdict != "parity" or (row.flip is not None and row.flip.outcome != "safe")
+
+
+def _fails_today(flip: FlipVerdict | None) -> str:
+    """Say what fails in a safe program before the flip already; "" where nothing does."""
+    reasons = flip.reasons if flip else ()
+    return next((each.what for each in reasons if each.kind == "failure"), "")
 
 
 def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.compare_stored import compare_stored
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.option_panels import HOW
+from parity_tests.cli.exit_codes import Exit, fail
 from parity_tests.cli.options import (
+    HOW,
     AttributionTimeout,
     ExitZero,
     FailOn,
     Judging,
     ProgramTimeout,
     Reporting,
+    Store,
 )
+from parity_tests.cli.report_option import checked_reports, write_texts
 from parity_tests.cli.run_programs import conclude
-from parity_tests.cli.store_option import Store
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from parity_tests.campaign.compare_runs import ReadRun
+    from reports.rows.history import ComparedRun, ProgramChangeOutcome, RunComparison
+
+STYLES: Mapping[ProgramChangeOutcome, str] = {
+    "newly different": "bold red",
+    "worse": "red",
+    "gone": "yellow",
+    "not comparable": "yellow",
+    "newly fixed": "bold green",
+    "better": "green",
+    "new": "cyan",
+    "within noise": "dim",
+}
+_SHOWN = 50  # programs of one outcome; the JSON report has all
 
 
 def compare(
@@ -94,3 +113,99 @@ def compare(
     except (SavedError, reports.ReportReadError) as error:
         fail(str(error))
     conclude(context, result, requests, judging, display)
+
+
+def compare_stored(
+    context: typer.Context,
+    store: Path,
+    left: str,
+    right: str,
+    reports: Sequence[str],
+    display: Display,
+    exit_zero: bool,
+) -> None:
+    """Compare two runs, print what became of each program, and set the exit status."""
+    from parity_tests.campaign.compare_runs import compare_runs
+    from reports import ReportReadError
+    from reports.store.errors import StoreError
+
+    requests = checked_reports(context, reports, formats=("json",))
+    try:
+        found = compare_runs(_read(store, left), _read(store, right))
+    except (StoreError, ReportReadError) as error:
+        fail(str(error))
+    console = display.console()
+    print_comparison(console, found, details=display.details)
+    write_texts(context, console, requests, lambda _: found.model_dump_json(indent=1) + "\n")
+    code = exit_of(found)
+    context.obj.code = max(context.obj.code, Exit.PARITY if exit_zero else code)
+
+
+def exit_of(found: RunComparison) -> Exit:
+    """Return the exit status of a comparison.
+
+    Example::
+
+        exit_of(compare_runs(before, after)) == Exit.PARITY
+    """
+    counts = found.counts()
+    if counts.keys() & {"newly different", "worse"}:
+        return Exit.DIFFERENCE
+    if not counts.keys() - {"gone", "not comparable", "new"}:
+        return Exit.COULD_NOT_COMPARE
+    return Exit.PARITY
+
+
+def _read(store: Path, name: str) -> ReadRun:
+    """Read a run of the store, or a JSON report where the name is no reference to a run."""
+    import reports
+    from parity_tests.campaign.compare_runs import ReadRun
+    from reports.store import reading
+    from reports.store.columns import program_of, run_of_file
+
+    if reading.is_reference(name):
+        run = reading.find_run(store, name)
+        return ReadRun(run, reading.load_programs(store, run, samples=True))
+    campaign = reports.load_campaign(name)
+    if len(campaign.sides) == 1:
+        side = campaign.sides[0]
+        fail(f"{name} compares {side} with itself (constparity aa), and is no run to compare")
+    programs = [program_of(row) for row in campaign.programs]
+    return ReadRun(run_of_file(name, campaign), programs)
+
+
+def print_comparison(console: Console, found: RunComparison, *, details: int) -> None:
+    """Print what the runs are, the counts, and each program that is not within noise."""
+    from parity_tests.cli.terminal import say
+    from reports.views.texts import counted
+
+    for each in (found.left, found.right):
+        say(console, _told(each))
+    for line in found.provenance:
+        say(console, line, "yellow")
+    counts = found.counts()
+    listed = [f"{count:,} {outcome}" for outcome, count in counts.items()]
+    say(console, f"{counted(len(found.programs), 'program')}: {', '.join(listed)}", "bold")
+    for outcome in counts if details else ():
+        of_outcome = [each for each in found.programs if each.outcome == outcome]
+        if outcome == "within noise" and details < 2:
+            of_outcome = [each for each in of_outcome if each.notes]
+        for change in of_outcome[:_SHOWN]:
+            say(console, f"{change.name}: {outcome}", STYLES[outcome])
+            for text in (*change.reasons, *change.notes):
+                say(console, f"    {text}")
+        if len(of_outcome) > _SHOWN:
+            more = counted(len(of_outcome) - _SHOWN, "more program")
+            say(console, f"{more} {outcome}: --report json:PATH has them")
+
+
+def _told(run: ComparedRun) -> str:
+    """Say which run it is: when, where, with which versions and of which commit."""
+    from reports.views.texts import counted
+
+    commit = f", commit {run.commit}" if run.commit else ""
+    machine = f" on {run.machine}" if run.machine else ""
+    return (
+        f"{run.label}: {run.created}{machine}, jax {run.environment.jax}{commit}, "
+        f"{counted(run.programs, 'program')}"
+    )

@@ -14,7 +14,7 @@ from parity_tests.cli.options import OneTarget
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports.rows.experiments import CulpritFound, CulpritQuestion
+    from reports.rows.experiments import CulpritFound
 
 
 def culprit(
@@ -90,7 +90,7 @@ def print_culprits(console: Console, found: CulpritFound) -> None:
     from reports.views.texts import counted
 
     console.print(f"[{STYLES[found.verdict]}]{found.verdict}[/] {escape(found.program)}", end=" ")
-    console.print(f"({found.source}): {_asked(found.question)}", highlight=False, markup=False)
+    console.print(f"({found.source}): {_head(found)}", highlight=False, markup=False)
     for reason in found.reasons:
         say(console, f"    {reason}")
     if found.arrays:
@@ -102,7 +102,11 @@ def print_culprits(console: Console, found: CulpritFound) -> None:
     console.print(f"  {counted(found.variants, 'variant')} compared", highlight=False)
 
 
-def _asked(question: CulpritQuestion) -> str:
+def _head(found: CulpritFound) -> str:
+    """Say what differs: that a program fails is more than was asked."""
+    question = found.question
+    if found.fails:
+        return "it works in legacy and fails in simplified"
     if question.metric == "outputs":
         return f"outputs beyond {question.beyond}"
     what = {"memory": "temporaries", "compile": "compile time", "call": "call time"}

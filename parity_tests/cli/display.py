@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.option_panels import OUTPUT
+from parity_tests.cli.options import OUTPUT
 
 if TYPE_CHECKING:
     from rich.console import Console

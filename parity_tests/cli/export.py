@@ -69,7 +69,7 @@ def inspect(
         fail(f"cannot read {file}: {error}")
     console = terminal.console()
     for line in _lines(file, container, manifest):
-        console.print(_printable(line), highlight=False, markup=False, soft_wrap=True)
+        terminal.say(console, terminal.on_one_line(line))
     for text in modules if module else ():
         console.print(text, highlight=False, markup=False, soft_wrap=True)
 
@@ -84,11 +84,6 @@ def _module(exported: HoistedExport, order: int) -> str:
         return exported.mlir_module()
     except jax.errors.JaxRuntimeError as error:
         raise ContainerError(f"program.{order} has no StableHLO that is one ({error})") from error
-
-
-def _printable(line: str) -> str:
-    """Escape control characters: names come from the file, and a terminal would obey them."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in line)
 
 
 def _lines(file: Path, container: Container, manifest: Manifest) -> list[str]:

@@ -10,8 +10,9 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.option_panels import OUTPUT, WHAT
 from parity_tests.cli.options import (
+    OUTPUT,
+    WHAT,
     FailOn,
     Judging,
     ProgramTimeout,

@@ -12,8 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from parity_tests.cli.terminal import ANSWER_STYLES, say
-from reports.document import Tone
+from parity_tests.cli.terminal import ANSWER_STYLES, TONE_STYLES, say
 from reports.documents.grid import besides, counts_of, failures
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow
@@ -33,13 +32,6 @@ from reports.views.grid_cells import (
 )
 from reports.views.texts import counted, cut, visible
 
-TONE_STYLES: dict[Tone, str] = {
-    "good": "green",
-    "bad": "bold red",
-    "warn": "yellow",
-    "note": "cyan",
-    "": "",
-}
 _LEAST_WIDTH_OF_CELL = 8  # the longest word, and most versions
 _LEAST_WIDTH_OF_NAME = 22
 _LENGTH_OF_REASON = 200

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,18 +11,19 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import Judging, Report, Reporting
+from parity_tests.cli.options import Judging, Report, Reporting, Store, needs_store
 from parity_tests.cli.records import with_options
-from parity_tests.cli.store_option import Store, needs_store
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports.rows.history import StoredRun
+    from reports.rows.history import StoredRun, Trend
 
 history = typer.Typer(no_args_is_help=False, rich_markup_mode="rich")
 
 _SHOWN = 20
+_BLOCKS = "▁▂▃▄▅▆▇█"
+_WIDTH = 40  # points of a line, the last ones
 Last = Annotated[
     int,
     typer.Option(min=1, metavar="N", help="The last N runs alone."),
@@ -152,7 +154,6 @@ def trend(
       constparity history trend --store runs.db --metric hlo --over jax --report svg:hlo.svg
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
-    from parity_tests.cli.trend_view import print_trend
     from reports.output import trend_plot
     from reports.store.errors import StoreError
     from reports.store.trends import METRICS
@@ -205,3 +206,65 @@ def print_runs(console: Console, runs: list[StoredRun], last: int) -> None:
         say(console, f"{counted(len(runs) - last, 'earlier run')} not shown (--last)")
     if runs and runs[-1].question:
         say(console, f"{runs[-1].label}: {runs[-1].question}")
+
+
+def print_trend(console: Console, trend: Trend) -> None:
+    """Print each line of a trend, by machine, and what was left out.
+
+    The last points of a line are blocks, from zero to the largest.
+    """
+    from rich.markup import escape
+    from rich.table import Table
+
+    from parity_tests.cli.terminal import say
+    from reports.output.trend_plot import figure
+
+    say(console, trend.title, "bold")
+    for machine in dict.fromkeys(line.machine for line in trend.lines):
+        say(console, machine)
+        table = Table(pad_edge=False)
+        for column in ("", "runs", "first", "last", "change", "from zero to the largest"):
+            table.add_column(column)
+        lines = [each for each in trend.lines if each.machine == machine]
+        has_versions = any(line.versions for line in lines)
+        if has_versions:
+            table.add_column("versions")
+        for line in lines:
+            values = [point.value for point in line.points]
+            first, last = line.points[0], line.points[-1]
+            cells = (
+                line.name,
+                str(len(values)),
+                f"{figure(trend, first.value)} ({first.label})",
+                f"{figure(trend, last.value)} ({last.label})",
+                _change(first.value, last.value),
+                sparkline(values[-_WIDTH:]),
+                *((line.versions,) if has_versions else ()),
+            )
+            table.add_row(*map(escape, cells))
+        console.print(table)
+    if not trend.lines:
+        say(console, "no run has a value of it")
+    for note in trend.notes:
+        say(console, note)
+
+
+def sparkline(values: Sequence[float]) -> str:
+    """Draw values as blocks, from zero to the largest.
+
+    Example::
+
+        >>> sparkline([0, 1, 2])
+        '▁▄█'
+    """
+    largest = max(values, default=0)
+    if largest <= 0:
+        return _BLOCKS[0] * len(values)
+    top = len(_BLOCKS) - 1
+    return "".join(_BLOCKS[int(max(value, 0) / largest * top + 0.5)] for value in values)
+
+
+def _change(first: float, last: float) -> str:
+    if first == last:
+        return "none"
+    return f"x {last / first:.2f}" if first else "from none"

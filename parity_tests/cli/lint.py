@@ -11,7 +11,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
+from parity_tests.cli.options import EXIT_STATUS, HOW, OUTPUT, WHAT
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,8 +9,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.option_panels import OUTPUT
-from parity_tests.cli.options import ReportUrl
+from parity_tests.cli.options import OUTPUT, ReportUrl
 from parity_tests.cli.planned import PLAN_FORMATS, conclude_plan
 from parity_tests.cli.report_option import checked_reports
 

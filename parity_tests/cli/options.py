@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from parity_tests.cli.option_panels import EXIT_STATUS, HOW, OUTPUT, WHAT
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.report_option import checked_reports
 
 if TYPE_CHECKING:
     from reports import ReportRequest
     from reports.rows import Side
     from reports.rows.fail_rules import FailRule
+
+
+# The groups that `--help` shows options in.
+WHAT = "What is run"
+HOW = "How it is run"
+OUTPUT = "Output"
+EXIT_STATUS = "Exit status"
+
+_KEYS = ("fail-on", "pytest")  # of [tool.constparity]
+
 
 Targets = Annotated[
     list[str] | None,
@@ -128,13 +139,12 @@ class Judging:
 
             Judging("different,slower:20%").rules[1].limit == 1.2
         """
-        from parity_tests.cli.project_settings import project_settings
         from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
 
         try:
             if self.fail_on is not None:
                 return parse(self.fail_on)
-            return parse(project_settings().fail_on or DEFAULT)
+            return parse(project_fail_on() or DEFAULT)
         except FailRuleError as error:
             where = "--fail-on" if self.fail_on is not None else "fail-on of [tool.constparity]"
             raise typer.BadParameter(f"{where}: {error}") from error
@@ -220,3 +230,97 @@ def parse_sides(text: str | None) -> tuple[Side, ...]:
     if len(names) < 2 or len(set(names)) < len(names):
         raise typer.BadParameter(f"a comparison needs two or more different sides, got {text!r}")
     return tuple(side for side in SIDES if side in names)
+
+
+def _file(text: str) -> Path:
+    """Read the name of a file; "" would be the working directory, which nobody means by it."""
+    if not text.strip() or text == "-":
+        raise typer.BadParameter(f"{text!r} is no file; name one, as in runs.db")
+    return Path(text).expanduser()
+
+
+RunStore = Annotated[
+    Path | None,
+    typer.Option(
+        parser=_file,
+        metavar="FILE",
+        help="Keep the run in a database, each program as soon as it is finished, for `history`.",
+        show_default=False,
+        rich_help_panel=OUTPUT,
+    ),
+]
+Store = Annotated[
+    Path | None,
+    typer.Option(
+        parser=_file,
+        metavar="FILE",
+        help="The database of runs that `run --store` writes.",
+        show_default=False,
+    ),
+]
+
+
+def check_store_option(store: Path) -> None:
+    """Make sure that a run can be kept; leaves with `Exit.USAGE` where it cannot."""
+    from reports.store.errors import StoreError
+    from reports.store.writing import check_store
+
+    try:
+        check_store(store)
+    except StoreError as error:
+        fail(str(error))
+
+
+def needs_store() -> NoReturn:
+    """Leave with `Exit.USAGE`: the command was given no store."""
+    fail("name the database of runs, as in --store runs.db; constparity run --store writes one")
+
+
+def project_fail_on(folder: Path | None = None) -> str | None:
+    """Read `fail-on` of the project that a folder, else the working directory, lies in.
+
+    It is in the table `[tool.constparity]` of pyproject.toml; None where nothing sets it. Leaves
+    with `Exit.USAGE` where the table cannot be read, and says what is wrong with it.
+
+    Example::
+
+        project_fail_on(Path("my_project")) == "different,new-failure"
+    """
+    start = (folder or Path.cwd()).resolve()
+    files = (each / "pyproject.toml" for each in (start, *start.parents))
+    file = next((each for each in files if each.is_file()), None)
+    if file is None:
+        return None
+    try:
+        table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("constparity", {})
+    except (OSError, ValueError) as error:
+        fail(f"{file} cannot be read: {error}")
+    return _checked(file, table)
+
+
+def _checked(file: Path, table: Any) -> str | None:
+    if not isinstance(table, dict):
+        fail(f"{file}: tool.constparity is no table")
+    unknown = sorted(set(table) - set(_KEYS))
+    if unknown:
+        fail(
+            f"{file}: [tool.constparity] has no setting {unknown[0]!r}; "
+            f"the settings are {', '.join(_KEYS)}"
+        )
+    _check_pytest(file, table.get("pytest", {}))
+    rules = table.get("fail-on")
+    if isinstance(rules, list) and all(isinstance(each, str) for each in rules):
+        rules = ",".join(rules)
+    if rules is not None and not isinstance(rules, str):
+        fail(f'{file}: fail-on is a text or a list of texts, as in fail-on = ["different"]')
+    return rules
+
+
+def _check_pytest(file: Path, table: Any) -> None:
+    """Check what is set for the plugin of pytest: the plugin alone uses it."""
+    from parity_tests.suites.settings import SettingsError, checked
+
+    try:
+        checked(table, str(file))
+    except SettingsError as error:
+        fail(str(error))

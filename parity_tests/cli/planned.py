@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
-from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.option_panels import HOW, OUTPUT, WHAT
-from parity_tests.cli.options import ReportUrl
+from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted
+from parity_tests.cli.options import HOW, OUTPUT, WHAT, ReportUrl, Store
 from parity_tests.cli.report_option import checked_reports, write_reports
-from parity_tests.cli.store_option import Store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parity_tests.cli.planned_progress import CampaignProgress
+    from parity_tests.cli.planned_view import CampaignProgress
     from parity_tests.cli.terminal import Shown
     from parity_tests.planned.campaign import MakesRunner
     from parity_tests.planned.plan import NamedEnvironment
@@ -155,7 +153,7 @@ def campaign(
       constparity campaign ecosystem.toml -k numpyro
     """
     from parity_tests.campaign.selection import NameExpressionError, parse_expression
-    from parity_tests.cli.planned_progress import LINE_SECONDS, CampaignProgress
+    from parity_tests.cli.planned_view import LINE_SECONDS, CampaignProgress
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
     from parity_tests.planned.cluster import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
@@ -233,8 +231,7 @@ def campaign(
         complain(f"{error}; {what_to_do}")
         context.obj.code = Exit.INTERNAL_ERROR
     except KeyboardInterrupt:
-        complain(f"interrupted; {file} has what was finished, and the same command goes on")
-        context.obj.code = Exit.INTERRUPTED
+        interrupted(context, f"; {file} has what was finished, and the same command goes on")
 
 
 def conclude_plan(
@@ -336,16 +333,12 @@ def _environments(
 
 
 def _print_list(store: Path, plan: int, states: Sequence[State]) -> None:
+    from parity_tests.cli.terminal import on_one_line
     from reports.store.plan_reading import planned_names
 
     for name, environment in planned_names(store, plan, states):
-        line = _on_one_line(name)
+        line = on_one_line(name)  # a tab of its own would end the column
         print(f"{line}\t{environment}" if environment else line)
-
-
-def _on_one_line(name: str) -> str:
-    """Spell out what would end a line or a column."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in name)
 
 
 def _exit_code(report: PlanReport) -> Exit:

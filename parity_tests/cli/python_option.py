@@ -12,7 +12,7 @@ from typing import Annotated
 import typer
 
 from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.option_panels import WHAT
+from parity_tests.cli.options import WHAT
 
 Python = Annotated[
     list[str] | None,

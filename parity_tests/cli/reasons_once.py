@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import get_args
 
+from parity_tests.exception_texts import without_ids
 from reports.rows import FlipVerdict, Side
+from reports.rows.check_names import AS_WRITTEN
 
 _SIDES = get_args(Side)
-_OF_OUTPUTS = ("outputs differ: ", "outputs are equal, though not bitwise: ")
+_METRICS = ("outputs differ: ", "outputs are equal, though not bitwise: ", f"{AS_WRITTEN}: ")
+_LINE = re.compile(r" \([^()\s]+:\d+\)$")
 # The first figure of a finding: what is before it names the finding, what follows measures it.
 _FIGURES = ": max rel "
 
@@ -19,7 +23,8 @@ def told_once(
     """Join the reasons of a verdict that have one finding, and shorten what the flip verdict said.
 
     A finding is that of its first pair; the others follow with their largest figure. With
-    `in_full`, only reasons are joined that are alike to the last figure.
+    `in_full`, only reasons are joined that are alike to the last figure. Addresses of objects tell
+    no two findings apart.
 
     Example::
 
@@ -27,15 +32,16 @@ def told_once(
             "legacy: it raised; likewise simplified"
         ]
     """
-    said = "\n".join(each.what for each in flip.reasons) if flip else ""
+    said = without_ids("\n".join(each.what for each in flip.reasons)) if flip else ""
     by_flip = {flip.left, flip.right, f"{flip.left} and {flip.right}"} if flip else set()
     groups: dict[str, list[tuple[str, str]]] = {}
     for reason in reasons:
         sides, text = _of_sides(reason)
-        groups.setdefault(text if in_full else _finding(text), []).append((sides, text))
+        finding = without_ids(text) if in_full else _finding(text)
+        groups.setdefault(finding, []).append((sides, text))
     for found in groups.values():
         (sides, text), *others = found
-        if _without_metric(_finding(text)) in said:
+        if _alone(_finding(text)) in said:
             also = [each for each in found if each[0] and each[0] not in by_flip]
             if also:
                 yield f"{text.partition(':')[0]}: likewise {_listed(also, text)}"
@@ -55,11 +61,13 @@ def _of_sides(reason: str) -> tuple[str, str]:
 def _finding(text: str) -> str:
     if text.startswith("printed jaxpr: "):
         return "printed jaxpr"
-    return text.partition(_FIGURES)[0]
+    return without_ids(text.partition(_FIGURES)[0])
 
 
-def _without_metric(finding: str) -> str:
-    for beginning in _OF_OUTPUTS:
+def _alone(finding: str) -> str:
+    """Return a finding without its metric and its line, which the flip verdict says elsewhere."""
+    finding = _LINE.sub("", finding)
+    for beginning in _METRICS:
         finding = finding.removeprefix(beginning)
     return finding
 

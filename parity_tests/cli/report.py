@@ -10,14 +10,12 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.option_panels import OUTPUT
-from parity_tests.cli.options import Judging, Reporting
+from parity_tests.cli.options import OUTPUT, Judging, Reporting, Store
 from parity_tests.cli.report_option import (
     check_for,
     check_for_versions,
     write_reports,
 )
-from parity_tests.cli.store_option import Store
 
 if TYPE_CHECKING:
     from reports import ReportRequest

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display
-from parity_tests.cli.option_panels import HOW, OUTPUT
 from parity_tests.cli.options import (
+    HOW,
+    OUTPUT,
     AttributionTimeout,
     Jobs,
     Judging,
@@ -19,8 +20,10 @@ from parity_tests.cli.options import (
     ProgramTimeout,
     Reporting,
     Resume,
+    RunStore,
     Sides,
     Targets,
+    check_store_option,
     parse_sides,
 )
 from parity_tests.cli.python_option import (
@@ -39,7 +42,6 @@ from parity_tests.cli.selecting import (
     ListOnly,
     list_programs,
 )
-from parity_tests.cli.store_option import RunStore, check_store_option
 
 if TYPE_CHECKING:
     from parity_tests.campaign.options import CampaignOptions

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.exit_codes import Exit, fail, nothing_collected
-from parity_tests.cli.option_panels import WHAT
+from parity_tests.cli.options import WHAT
 
 if TYPE_CHECKING:
     from pathlib import Path

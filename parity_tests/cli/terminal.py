@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from parity_tests.processes.protocol import Progress as Advance
+from reports.document import Tone
 from reports.rows import DriftCause, FlipAnswer, FlipOutcome, Side, Verdict
 from reports.views.texts import visible
 
@@ -51,6 +52,13 @@ DRIFT_STYLES: dict[DriftCause, str] = {
     "another program": "bold red",
     "a bug": "bold red",
     "not attributed": "yellow",
+}
+TONE_STYLES: dict[Tone, str] = {
+    "good": "green",
+    "bad": "bold red",
+    "warn": "yellow",
+    "note": "cyan",
+    "": "",
 }
 _TEXT_LENGTH = 60  # of what is beside a progress bar
 _BAR_LENGTH = 70  # the bar itself, its numbers and its time
@@ -102,6 +110,11 @@ def say(console: Console, text: str, style: str = "") -> None:
     console.print(
         visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True
     )
+
+
+def on_one_line(text: str) -> str:
+    """Return text with everything spelled out that would end a line or a column of it."""
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def say_wrapped(console: Console, text: str, style: str = "") -> None:

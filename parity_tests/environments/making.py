@@ -18,9 +18,8 @@ from pathlib import Path
 from parity_tests.environments import find_python, installers, requirements, store
 from parity_tests.environments.find_python import InstalledPython
 from parity_tests.environments.installers import InstallError
-from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.requirements import Requirement
-from parity_tests.environments.store import Environment
+from parity_tests.environments.store import Environment, FolderLock
 
 # What a process that measures programs on stock JAX imports; flatbuffers is for exports.
 NEEDS = ("numpy", "ml_dtypes", "flatbuffers", "psutil>=6", "pydantic>=2.10")

@@ -11,7 +11,7 @@ class HazardsFound(BaseModel):
     """The hazards of one program, or in `not_detected` why nobody knows them.
 
     `again` says that another process may still detect them. `reads` has what the program read in
-    simplified form before its process ended, as `parity_tests.observe.reads_left` writes it.
+    simplified form before its process ended, as `parity_tests.observe.reads.recorder` writes it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -21,11 +21,11 @@ import jax
 
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import RUNGS
+from parity_tests.exception_texts import without_ids
 from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.experiments.interleaved_timing import interleaved
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.observe import failures
-from parity_tests.observe.calls import without_addresses
 from parity_tests.observe.hazards import changing_reads
 from parity_tests.observe.jit_on_side import is_ours, staged_alone
 from parity_tests.processes.protocol import ComparedVariant
@@ -120,6 +120,7 @@ def find(
         verdict=finding.verdict,
         reasons=finding.reasons + helps,
         arrays=tuple(_row(use) for use in finding.arrays),
+        fails=finding.is_failure,
         candidates=len(variants.arrays),
         variants=comparing.count,
     )
@@ -279,7 +280,7 @@ def _sentence(failure: Failure) -> str:
     then of the arguments.
     """
     first = re.split(r"\.\s|\n", failure.message.strip(), maxsplit=1)[0]
-    return re.sub(r"\d+", "", without_addresses(first))
+    return re.sub(r"\d+", "", without_ids(first))
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.experiments.repeated import NewFailure, new_failure, what_changes
+from parity_tests.experiments.repeated import AcrossStock, across_stock, what_changes
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import (
@@ -27,7 +27,7 @@ from parity_tests.processes.protocol import (
 )
 from parity_tests.processes.worker_process import Lost
 from parity_tests.targets import TargetError
-from reports.rows import Side, Verdict
+from reports.rows import Failure, Side, Verdict
 from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,
@@ -64,9 +64,9 @@ def find_culprits(
     """Ask for the culprits of one program; `timeout` is in seconds for the whole search.
 
     Outputs are compared where the program repeats its own; where it does not, the verdict is "not
-    repeatable". Where no array differs, stock JAX is asked whether the program fails after its
-    flip, and with which arrays. Raises `TargetError` where the target names no program, and
-    `ExperimentError`.
+    repeatable". What the flip of stock JAX does first, a failure or a price, is said as well. Where
+    no array differs and the program fails after that flip, the arrays are looked for with which it
+    does. Raises `TargetError` where the target names no program, and `ExperimentError`.
 
     Example::
 
@@ -82,20 +82,27 @@ def find_culprits(
         if said:
             return _none(target, question, "not repeatable", said)
         found = _culprits(FindCulprit(target=target, question=question), until, progress)
-        if found.verdict != "parity":
+        if found.fails or found.verdict not in ("parity", "difference"):
             return found
-        progress(0, 0, "does it fail on stock JAX? a run on jax-legacy and on jax-simplified")
-        stock = new_failure(target, folder, timeout=timeout)
-    return found if stock is None else _search_on_stock(target, found, stock, until, progress)
+        progress(0, 0, "what does the flip do? a run on jax-legacy and on jax-simplified")
+        stock = across_stock(target, folder, timeout=timeout)
+    if stock.failure is None or found.verdict != "parity":
+        return found.model_copy(update={"reasons": (*found.reasons, *stock.said())})
+    return _search_on_stock(target, found, stock.failure, stock, until, progress)
 
 
 def _search_on_stock(
-    target: str, ours: CulpritFound, stock: NewFailure, until: _Until, progress: Progress
+    target: str,
+    ours: CulpritFound,
+    failure: Failure,
+    stock: AcrossStock,
+    until: _Until,
+    progress: Progress,
 ) -> CulpritFound:
     """Look for the arrays with which stock JAX fails, and the engine does not."""
-    asked = FindCulprit(target=target, question=ours.question, stock_failure=stock.failure.type)
+    asked = FindCulprit(target=target, question=ours.question, stock_failure=failure.type)
     found = _culprits(asked, until, progress)
-    says = f"jax-legacy runs the program and jax-simplified fails: {texts.failed(stock.failure)}"
+    says = f"jax-legacy runs the program and jax-simplified fails: {texts.failed(failure)}"
     mends = "constparity's own simplified pipeline runs it with every array hoisted"
     if found.verdict == "difference":
         reasons = (says, mends, "with these arrays as arguments stock JAX fails, too")
@@ -104,7 +111,8 @@ def _search_on_stock(
     return found.model_copy(
         update={
             "verdict": "difference",
-            "reasons": (*reasons, *stock.actions),
+            "reasons": (*reasons, *stock.to_do()),
+            "fails": True,
             "variants": ours.variants + found.variants,
         }
     )

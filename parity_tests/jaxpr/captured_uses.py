@@ -44,6 +44,22 @@ def captured_uses(closed: Any) -> tuple[CapturedUse, ...]:
     )
 
 
+def captured_in_bodies(closed: Any) -> tuple[CapturedValue, ...]:
+    """Return the arrays that the bodies of a closed_jaxpr captured, such as those of its jits.
+
+    Where nobody jits the program, its other equations are single calls, and their arrays arguments.
+
+    Example::
+
+        captured_in_bodies(jax.make_jaxpr(lambda x: jitted(x, passed) + added)(x))
+    """
+    walk = _Walk()
+    for equation in inner(closed).eqns:
+        for body in bodies_of(equation):
+            walk.body(body.jaxpr, [None] * len(inner(body.jaxpr).invars), NOWHERE)
+    return tuple(each.array for each in walk.found.values())
+
+
 @dataclass
 class _Found:
     array: CapturedValue

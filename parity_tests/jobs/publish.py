@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.environments.find_python import KNOWN
-from parity_tests.jobs.pins import ACTIONS
-from parity_tests.jobs.rendering import expressions, render, text
+from parity_tests.jobs.rendering import ACTIONS, expressions, render, text
 from parity_tests.processes.own_sides import refusal_of
 from reports import write_atomically
 

@@ -93,7 +93,7 @@ def _untold(side: Side, number: int, failure: Failure) -> str:
         return failure.message
     if is_kept_outside(failure):
         return LEAKED
-    said = f"{failure.type}: {first_line(failure.message)}"
+    said = in_words(failure)
     if failure.kind not in _OF_PROGRAMS:
         return f"the calls on {side} were not made to the end: {said}"
     return f"call {number} fails on {side} today: {said}" if number == 1 else ""
@@ -108,8 +108,17 @@ def new_failure_in_words(left: Side, right: Side, number: int, failure: Failure)
         # "call 1 works on jax-legacy and fails on jax-simplified: ValueError: no"
     """
     call = "a call" if failure.kind == "crash" else f"call {number}"
-    said = f"{failure.type}: {first_line(failure.message)}"
-    return f"{call} works on {left} and fails on {right}: {said}"
+    return f"{call} works on {left} and fails on {right}: {in_words(failure)}"
+
+
+def in_words(failure: Failure) -> str:
+    """Return the type of a failure and what it says.
+
+    Example::
+
+        in_words(failure) == "ValueError: no"
+    """
+    return f"{failure.type}: {first_line(failure.message)}"
 
 
 def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] | None:
@@ -129,6 +138,21 @@ def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] 
         if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
             return number, failure
     return None
+
+
+def failure_before(left: Observation, right: Observation) -> int:
+    """Return the first later call that fails on the left side, by its number from 1; 0 for none.
+
+    Example::
+
+        failure_before(of_jax_legacy, of_jax_simplified) == 2
+    """
+    both = zip(left.as_written, right.as_written, strict=False)
+    for number, (one, _) in enumerate(both, 1):
+        failure = one.failure
+        if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
+            return number if number > 1 else 0
+    return 0
 
 
 def is_kept_outside(failure: Failure) -> bool:
@@ -199,6 +223,10 @@ def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | No
 def _types(one: CallAsWritten, two: CallAsWritten) -> str:
     if one.tree != two.tree:
         return f"gives another structure: {one.tree} against {two.tree}"
+    for a, b in zip(one.outputs, two.outputs, strict=True):
+        if (a.sharding is None) != (b.sharding is None):
+            kinds = ("no jax.Array" if each.sharding is None else "a jax.Array" for each in (a, b))
+            return f"gives {' against '.join(kinds)} at {a.path or 'the only output'}"
     return _property_apart(one, two, _TYPES)
 
 

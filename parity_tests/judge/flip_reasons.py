@@ -269,14 +269,37 @@ def _has_donated(flip: AcrossFlip) -> bool:
 
 
 def _written(flip: AcrossFlip, hazards: Sequence[Hazard]) -> list[Hazard]:
-    """Return those of captured arrays that the program was seen to write into, by their types."""
+    """Return those of captured arrays that the program was seen to write into, by their types.
+
+    Where it was called as it is written, what it does in a trace of the tester's says nothing.
+    """
     types = {
         type_
         for each in (flip.before, flip.after)
         if each
-        for type_ in (*each.written_in_trace, *each.written_in_calls)
+        for type_ in (each.written_in_calls if each.as_written else each.written_in_trace)
     }
     return [each for each in hazards if each.array.rpartition(" ")[2] in types]
+
+
+def _of_writes(flip: AcrossFlip, written: Sequence[Hazard]) -> FlipReason:
+    """Return the reason that writes are which were seen."""
+    after = flip.after
+    what = (
+        f"it writes into a captured NumPy array, {written[0].array}, which stock simplified on a "
+        "CPU may compute with: not in every run, so equal results here say nothing"
+    )
+    is_traced_anew = after is not None and (after.traced_in_each_call or not after.as_written)
+    if is_traced_anew:
+        what += "; it writes when JAX traces, and may then capture the new values on both sides"
+    return FlipReason(
+        outcome="could not compare" if is_traced_anew else "different",
+        kind="hazard",
+        subject=written[0].kind,
+        what=what,
+        where=lines_of(written),
+        action=written[0].fix,
+    )
 
 
 def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
@@ -284,16 +307,7 @@ def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     hazard = hazards[0]
     outcome: FlipOutcome = "safe"
     if hazard.kind == "writeable NumPy array" and (written := _written(flip, hazards)):
-        return FlipReason(
-            outcome="different",
-            kind="hazard",
-            subject=hazard.kind,
-            what=f"it writes into a captured NumPy array, {written[0].array}, which stock "
-            "simplified on a CPU may compute with: not in every run, so equal results here say "
-            "nothing",
-            where=lines_of(written),
-            action=hazard.fix,
-        )
+        return _of_writes(flip, written)
     if hazard.kind == "captured and donated" and not _has_donated(flip):
         outcome = "different"
     elif is_work(flip, hazard):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.judge import flip_costs, flip_gains, flip_reasons, flip_work
+from parity_tests.judge import flip_costs, flip_gains, flip_reasons, flip_work, reasons_as_written
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.beside_the_verdict import of_hazards
 from parity_tests.judge.by_chance import finding_of, without_chance
@@ -82,6 +82,8 @@ def _with_settings(found: tuple[FlipReason, ...], late: TooLate) -> tuple[FlipRe
 
 def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason]:
     before, after = flip.before, flip.after
+    if (fails := reasons_as_written.of_later_failure(flip)) is not None:
+        yield fails
     if not flip.comparisons or before is None or after is None:
         yield FlipReason(outcome="could not compare", kind="failure", what="; ".join(of_verdict))
     elif before.failure or after.failure:

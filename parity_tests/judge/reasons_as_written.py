@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from parity_tests.advice import advice
-from parity_tests.exception_texts import first_line
+from parity_tests.exception_texts import are_alike, first_line
 from parity_tests.judge import calls_as_written
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
@@ -82,6 +82,45 @@ def of_new_failure(flip: AcrossFlip, number: int, failure: Failure) -> FlipReaso
         what=what,
         where=lines_of(cause) if cause else failure.where,
         action=cause[0].fix if cause else _action(failure),
+    )
+
+
+def of_later_failure(flip: AcrossFlip) -> FlipReason | None:
+    """Return the remark that a later call fails before the flip already; None where none does.
+
+    The first call decides whether calls are compared, so a program is safe beside this.
+
+    Example::
+
+        of_later_failure(flip).what
+        # "as it is written, call 2 fails in both forms: RuntimeError: Array has been deleted"
+    """
+    if flip.as_written is None or flip.as_written.outcome not in ("equal", "different"):
+        return None
+    assert flip.before is not None
+    assert flip.after is not None
+    number = calls_as_written.failure_before(flip.before, flip.after)
+    today, then = (
+        each.as_written[number - 1].failure if number else None
+        for each in (flip.before, flip.after)
+    )
+    if today is None:
+        return None
+    said = calls_as_written.in_words(today)
+    if then is None:
+        how = f"fails on {flip.left} today and works on {flip.right}: {said}"
+    elif are_alike(said, calls_as_written.in_words(then)):
+        how = f"fails in both forms: {said}"
+    else:
+        how = f"fails in both forms: {said}; otherwise on {flip.right}: "
+        how += calls_as_written.in_words(then)
+    return FlipReason(
+        outcome="safe",
+        kind="failure",
+        subject=AS_WRITTEN,
+        what=f"as it is written, call {number} {how}",
+        where=today.where,
+        action=advice("fails today" if then else "works after"),
     )
 
 

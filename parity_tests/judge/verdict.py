@@ -11,12 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.exception_texts import first_line
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.beside_the_verdict import notes
 from parity_tests.judge.by_chance import finding_of, in_words, without_chance
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, mode_of
 from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
+from reports.rows.check_names import AS_WRITTEN
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,8 @@ def _difference(comparison: Comparison) -> str:
     pair = f"{comparison.left} and {comparison.right}"
     if comparison.metric == "outputs":
         return f"{pair}: outputs differ: {comparison.detail}"
+    if comparison.metric == AS_WRITTEN:
+        return f"{pair}: {AS_WRITTEN}: {comparison.detail}"
     values = f"{comparison.left_value} against {comparison.right_value}"
     return f"{pair}: {comparison.metric}: {values} ({comparison.detail})"
 
@@ -115,9 +119,7 @@ def _difference(comparison: Comparison) -> str:
 def _failure(observation: Observation) -> str:
     failure = observation.failure
     assert failure is not None
-    lines = failure.message.strip().splitlines()
-    # Where the first line of a message of JAX ends with a colon, the next says what matters.
-    said = " ".join(lines[: 2 if lines and lines[0].endswith(":") else 1])
+    said = first_line(failure.message)
     what = f"{failure.type}: {said}" if said else failure.type
     at = f" ({failure.where})" if failure.where else ""
     return f"{observation.side}: {failure.kind} in {failure.stage}: {what}{at}"

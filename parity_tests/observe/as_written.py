@@ -14,6 +14,7 @@ import os
 import time
 import types
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import jax
@@ -21,11 +22,14 @@ import ml_dtypes
 import numpy as np
 
 from parity_tests.evidence import kept_arrays, values
+from parity_tests.exception_texts import are_alike
 from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jaxpr.captured import CapturedValue
+from parity_tests.jaxpr.captured_uses import captured_in_bodies
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import calls_own_jit
 from parity_tests.observe import device_buffers, donating_call, effect_rows, effects, failures
-from parity_tests.observe.calls import without_addresses
+from parity_tests.observe.calls import durations, without_addresses
 from parity_tests.observe.checks import overwritten_arrays
 from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Built, Lowered, StageClock
@@ -39,24 +43,41 @@ T = TypeVar("T")
 
 CALLS = 4
 ENOUGH = 10.0  # seconds; after these, two calls are enough
+TRACING = "/jax/core/compile/jaxpr_trace_duration"  # JAX's name of it
 DELETES = "deletes arrays that were there before it, as it is written"
 
 
-def is_due(built: Built, lowered: Lowered, facts: JaxprFacts) -> bool:
+@dataclass(frozen=True)
+class Due:
+    """That calls as written are due; `captured` has the types of what jits capture in them.
+
+    None stands for a program that no jit of the tester's takes: then it is not known.
+    """
+
+    captured: frozenset[str] | None = None
+
+
+def due(built: Built, lowered: Lowered, facts: JaxprFacts) -> Due | None:
     """Say whether a call as written may do what a call of the traced program does not.
 
     One jitted function is called alike, unless it has been called while it was built, JAX is told
     to jit nothing, or it donates memory that it has captured under another name.
     """
-    own = built.own
+    own, closed = built.own, lowered.traced.jaxpr
     if own.is_own:
-        return is_due_after_failure(own) or donating_call.shares_memory(built, lowered, facts)
-    return calls_own_jit(lowered.traced.jaxpr) or bool(jits_held_by(own.fun))
+        captured: Sequence[CapturedValue] = facts.captured
+        is_due = bool(due_after_failure(own)) or donating_call.shares_memory(built, lowered, facts)
+    else:
+        captured = captured_in_bodies(closed)
+        is_due = calls_own_jit(closed) or bool(jits_held_by(own.fun))
+    types_ = frozenset(overwritten_arrays.type_of(each.value) for each in captured)
+    return Due(types_) if is_due else None
 
 
-def is_due_after_failure(own: OwnJit) -> bool:
+def due_after_failure(own: OwnJit) -> Due | None:
     """Say whether a program that fails in the tester's jit may run as it is written."""
-    return own.was_called or not own.is_own or bool(jax.config.values["jax_disable_jit"])
+    disabled = bool(jax.config.values["jax_disable_jit"])
+    return Due() if own.was_called or not own.is_own or disabled else None
 
 
 class KeptOutside:
@@ -101,8 +122,9 @@ def _content(value: Any) -> tuple[Any, ...]:
 
 
 def added(
-    program: Program, built: Built, found: Observation, kept: KeptOutside, clock: StageClock
-) -> Observation:
+    program: Program, built: Built, found: Observation, due: Due, kept: KeptOutside,
+    clock: StageClock,
+) -> Observation:  # fmt: skip
     """Make the calls of a program, built anew, and return its observation with them.
 
     No call is made where the measurement has changed what is `kept` outside of its factory.
@@ -112,7 +134,9 @@ def added(
     before = [array for each in device_buffers.alive() if (array := each()) is not None]
     name = kept.changed()
     with clock(AS_WRITTEN):
-        calls, written = _calls(program, called=not is_ours(built.side) and not name)
+        made = _calls(program, called=not is_ours(built.side) and not name)
+    calls = made.rows
+    written = tuple(each for each in made.written if due.captured is None or each in due.captured)
     if name and not is_ours(built.side):
         untold = Failure(
             kind="unavailable", stage=AS_WRITTEN, type="KeptOutside",
@@ -121,7 +145,12 @@ def added(
         )  # fmt: skip
         calls = (CallAsWritten(failure=untold),)
     changed = (f"the program {DELETES}",) if any(each.is_deleted() for each in before) else ()
-    update = {"as_written": calls, "changed_process": changed, "written_in_calls": written}
+    update = {
+        "as_written": calls,
+        "changed_process": changed,
+        "written_in_calls": written,
+        "traced_in_each_call": made.traces_anew,
+    }
     observed = found.model_copy(update=update)
     if found.failure is None or not calls:
         return observed
@@ -130,32 +159,47 @@ def added(
         failure = found.failure
     elif failure is None:
         failure = found.failure.model_copy(update={"runs_as_written": True})
-    elif (failure.type, failure.message) == (found.failure.type, found.failure.message):
+    elif failure.type == found.failure.type and are_alike(failure.message, found.failure.message):
         failure = found.failure
     return observed.model_copy(update={"failure": failure})
 
 
-def _calls(program: Program, *, called: bool) -> tuple[tuple[CallAsWritten, ...], tuple[str, ...]]:
-    """Return the calls, and the types of the NumPy arrays that they have written into."""
+@dataclass(frozen=True)
+class _Made:
+    """The calls of a program, and the types of the NumPy arrays that they have written into.
+
+    `traces_anew` says that JAX has traced in each of several calls, and may have captured anew.
+    """
+
+    rows: tuple[CallAsWritten, ...] = ()
+    written: tuple[str, ...] = ()
+    traces_anew: bool = False
+
+
+def _calls(program: Program, *, called: bool) -> _Made:
+    """Make the calls of a program that is built as it is written."""
     built, failed = _attempt((program.anew or program).build_as_written)
     if built is None:
-        return (failed,), ()
+        return _Made((failed,))
     if not called:
-        return (), ()
+        return _Made()
     fun, args, kwargs = built
-    held = overwritten_arrays.checksums(fun)
+    watched = overwritten_arrays.Watched(fun)
     # The first call is given the arguments themselves: they may be what the program has captured.
     spare = [copied((args, kwargs)) for _ in range(CALLS - 1)]
     results = _Results()
-    start, made = time.perf_counter(), []
+    start, made, tracing = time.perf_counter(), [], []
     for _ in range(CALLS):
-        row, failed = _attempt(functools.partial(results.of_call, fun, args, kwargs))
+        heard: list[str] = []
+        with durations(heard.append):
+            row, failed = _attempt(functools.partial(results.of_call, fun, args, kwargs))
         made.append(row or failed)
+        tracing.append(TRACING in heard)
         if len(made) > 1 and time.perf_counter() - start > ENOUGH:
             break
         if spare and any(map(_is_gone, jax.tree.leaves((args, kwargs)))):
             args, kwargs = spare.pop()
-    return tuple(made), overwritten_arrays.written(held, overwritten_arrays.checksums(fun))
+    return _Made(tuple(made), watched.written(in_place=True), all(tracing))
 
 
 def _attempt(do: Callable[[], T]) -> tuple[T | None, CallAsWritten]:

@@ -20,7 +20,6 @@ from typing import Any
 import jax
 
 from parity_tests.evidence import values
-from parity_tests.observe import jax_events
 from reports.rows import Check, OutputLeaf
 from reports.rows.check_names import DISPATCH, RECOMPILES
 
@@ -79,7 +78,7 @@ def work_of_jax() -> Iterator[Counter[str]]:
         if event in _EVENTS:
             counts[_EVENTS[event]] += 1
 
-    with jax_events.durations(count):
+    with durations(count):
         yield counts
 
 
@@ -143,3 +142,45 @@ def without_addresses(text: str) -> str:
         without_addresses("<function f at 0x7f00>") == "<function f>"
     """
     return re.sub(r" at 0x[0-9a-fA-FX]+", "", text)
+
+
+# Takes the name of an event.
+Hear = Callable[[str], object]
+
+
+@contextmanager
+def events(hear: Hear) -> Iterator[None]:
+    """Hear of each event that JAX records within the block.
+
+    Example::
+
+        with events(found.append):
+            lowered.compile()
+    """
+    with _listening(jax.monitoring.register_event_listener, "unregister_event_listener", hear):
+        yield
+
+
+@contextmanager
+def durations(hear: Hear) -> Iterator[None]:
+    """Hear of each duration that JAX records within the block."""
+    register = jax.monitoring.register_event_duration_secs_listener
+    with _listening(register, "unregister_event_duration_listener", hear):
+        yield
+
+
+@contextmanager
+def _listening(register: Callable[[Any], object], unregister: str, hear: Hear) -> Iterator[None]:
+    hears = True
+
+    def listen(event: str, *_: float, **__: str | int) -> None:
+        if hears:
+            hear(event)
+
+    register(listen)
+    try:
+        yield
+    finally:
+        hears = False
+        if hasattr(jax.monitoring, unregister):  # from 0.8.3 on; before, it stays and is deaf
+            getattr(jax.monitoring, unregister)(listen)

@@ -21,7 +21,7 @@ from jax.extend import core
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.replace_captured import replace_captured, with_other_elements
-from parity_tests.observe import jax_events
+from parity_tests.observe import calls
 
 # Nobody wants to wait for a program of minutes twice more, nor to hold a large closure twice.
 LONGEST_SECONDS = 10.0
@@ -132,5 +132,5 @@ def cache_events() -> Iterator[Counter[str]]:
     def count(event: str) -> None:
         found[event] += 1
 
-    with jax_events.events(count):
+    with calls.events(count):
         yield found

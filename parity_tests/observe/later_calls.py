@@ -1,6 +1,5 @@
-"""Later calls: every call whose result is computed is compared with the first, bit by bit.
-
-The timed calls are among them. What they return is looked at between the times that are taken:
+"""Later calls: they are timed, and each result is compared with the first, bit by bit.
+ What they return is looked at between the times that are taken:
 small results are held until all times are there, larger ones are compared at once, because to hold
 them would have later calls allocate where they reuse memory otherwise.
 """
@@ -8,9 +7,10 @@ them would have later calls allocate where they reuse memory otherwise.
 from __future__ import annotations
 
 import functools
+import statistics
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -125,7 +125,7 @@ def check(results: CallResults) -> Check:
 class Watch:
     """What is noted between timed calls: results, the effects that there are, and memory.
 
-    Use it as the `after` of `call_times.take`. A short call may take twice as long behind much
+    Use it as the `after` of `time_calls`. A short call may take twice as long behind much
     other work, so little is done between calls, and memory is looked at every few of them.
     """
 
@@ -173,3 +173,65 @@ class Watch:
         if self.has_effects:
             recording = self._recording.enter_context(effects.recording(with_values=False))
             self.effects.append(recording.counts)
+
+
+SECONDS = 0.3  # so that the built-in corpus finishes in minutes; slow programs get 3 calls
+FEWEST = 3
+# Seven calls of each side can tell the sides apart beyond doubt; slower programs do without.
+ENOUGH = 7
+SECONDS_FOR_ENOUGH = 2.0
+DIGITS = 8  # of a second, which is finer than the clock's own cost and short in a report
+
+
+@dataclass(frozen=True)
+class CallTimes:
+    """Medians in seconds: `call` until the results are there, `dispatch` until the call returns.
+
+    JAX returns before the results are there, so `dispatch` is the price for the caller's thread. A
+    CPU computes small programs at once; then both have the work. Without samples, both are None.
+    `seconds` has each call, in order.
+    """
+
+    call: float | None
+    dispatch: float | None
+    samples: int
+    seconds: tuple[float, ...] = ()
+
+
+NO_TIMES = CallTimes(None, None, 0)
+
+
+def time_calls(
+    ready: Callable[[], Callable[[], Any]],
+    most: int,
+    after: Callable[[Any], object] = lambda result: None,
+) -> CallTimes:
+    """Call at most `most` times, and wait for the results of each call before the next.
+
+    `ready` returns what is called and timed, anew for each call: a call consumes donated arguments.
+    `after` is given each result when its time is taken.
+
+    Example::
+
+        time_calls(lambda: functools.partial(jitted, x), 20).dispatch
+    """
+    whole: list[float] = []
+    dispatch: list[float] = []
+    while len(whole) < most and _goes_on(len(whole), sum(whole)):
+        call = ready()
+        start = time.perf_counter()
+        result = call()
+        returned = time.perf_counter()
+        jax.block_until_ready(result)
+        whole.append(time.perf_counter() - start)
+        dispatch.append(returned - start)
+        after(result)
+    if not whole:
+        return NO_TIMES
+    each = tuple(round(seconds, DIGITS) for seconds in whole)
+    return CallTimes(statistics.median(whole), statistics.median(dispatch), len(whole), each)
+
+
+def _goes_on(taken: int, seconds: float) -> bool:
+    few = taken < FEWEST or (taken < ENOUGH and seconds < SECONDS_FOR_ENOUGH)
+    return few or seconds < SECONDS

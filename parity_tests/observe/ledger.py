@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import functools
+import hashlib
+import math
+import re
+from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import jax
+import numpy as np
 
-from parity_tests.jaxpr.captured import CapturedValue
+from parity_tests.jaxpr.captured import CapturedValue, identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.source_places import code_at
 from parity_tests.jaxpr.stock_const_args import stock_const_args
-from parity_tests.observe.ledger_fates import (
-    ArrayFate,
-    HoistedArrays,
-    InlinedArrays,
-    OptimisedConstants,
-)
-from parity_tests.observe.stablehlo import ModuleCounts
-from reports.rows import CapturedArray
+from parity_tests.observe import stablehlo
+from parity_tests.observe.stablehlo import InlinedConstant, ModuleCounts
+from reports.rows import CapturedArray, Fate
 from reports.views.texts import counted
 
 # Larger arrays are told apart by type and order alone: on an accelerator their bytes are far away.
@@ -133,3 +134,157 @@ def is_readable(value: Any, size: int) -> bool:
     if not isinstance(value, jax.Array):
         return True
     return value.is_fully_addressable and not value.is_deleted()
+
+
+# -- fates -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ArrayFate:
+    """What became of an array, in how many copies."""
+
+    kind: Fate
+    copies: int
+    alike: int = 1  # captured arrays that share the copies, because nothing tells them apart
+    note: str = ""
+
+
+class HoistedArrays:
+    """The const args of main, by the identity of the array where that is known."""
+
+    def __init__(
+        self, by_identity: Counter[Hashable], others: Counter[_Type], unmatched: Counter[_Type]
+    ) -> None:
+        self._by_identity = by_identity
+        self._others = others
+        self._unmatched = unmatched
+
+    @classmethod
+    def of(
+        cls, found: Sequence[CapturedUse], const_args: Sequence[Any], module: ModuleCounts
+    ) -> HoistedArrays:
+        """Match the const args of a module with captured arrays, by identity or else by type."""
+        arrays = {use.array.identity: use.array for use in found}
+        keys = [identity(value) for value in const_args]
+        types = [_Type(*each) for each in module.const_arg_types]
+        # If lengths or types disagree, `const_args` are not the arrays that were passed.
+        agree = len(keys) == len(types) and all(
+            key not in arrays or _type_of_const_arg(arrays[key]) == type_
+            for key, type_ in zip(keys, types, strict=True)
+        )
+        if not agree:
+            keys = [None] * len(types)
+        by_identity = Counter(key for key in keys if key in arrays)
+        others = Counter(type_ for key, type_ in zip(keys, types, strict=True) if key not in arrays)
+        unmatched = Counter(
+            _type_of_const_arg(array) for key, array in arrays.items() if key not in by_identity
+        )
+        return cls(by_identity, others, unmatched)
+
+    def fate_of(self, array: CapturedValue) -> ArrayFate | None:
+        """Return the fate of an array that is a const arg, else None."""
+        if copies := self._by_identity[array.identity]:
+            return ArrayFate("hoisted", copies)
+        type_ = _type_of_const_arg(array)
+        if copies := self._others[type_]:
+            return ArrayFate("hoisted", copies, self._unmatched[type_])
+        return None
+
+
+def _type_of_const_arg(array: CapturedValue) -> _Type:
+    return _type_of(jax.random.key_data(array.value) if array.key else array.value)
+
+
+class InlinedArrays:
+    """The constants of a module that have the elements of captured arrays."""
+
+    def __init__(
+        self, found: Sequence[CapturedUse], module: ModuleCounts, *, embed_threshold: int
+    ) -> None:
+        self._embed_threshold = embed_threshold
+        self._constants: dict[_Type, list[InlinedConstant]] = {}
+        for constant in (*module.inlined, *module.embedded):
+            type_ = _Type(constant.shape, constant.element)
+            self._constants.setdefault(type_, []).append(constant)
+        self._arrays: dict[_Type, list[CapturedValue]] = {}
+        for use in found:
+            type_ = _type_of(_physical(use.array))
+            self._arrays.setdefault(type_, []).append(use.array)
+
+    def fate_of(self, array: CapturedValue) -> ArrayFate | None:
+        """Return the fate of an array that is a constant of the module, else None."""
+        kind: Fate = "inlined" if array.bytes > self._embed_threshold else "embedded"
+        type_ = _type_of(_physical(array))
+        if not type_.shape:
+            return ArrayFate(kind, 0, note="as a scalar that is broadcast, which is not counted")
+        constants = self._constants.get(type_, [])
+        if not constants:
+            return None
+        if any(constant.digest is None for constant in constants) or _is_packed(array):
+            return ArrayFate(kind, len(constants), len(self._arrays[type_]), _BY_TYPE)
+        digest = _physical_digest(array)
+        copies = sum(constant.digest == digest for constant in constants)
+        alike = sum(_physical_digest(each) == digest for each in self._arrays[type_])
+        return ArrayFate(kind, copies, alike) if copies else None
+
+
+_BY_TYPE = "told by its type alone, for MLIR's bindings cannot read the elements"
+
+
+def _is_packed(array: CapturedValue) -> bool:
+    return str(getattr(array.value, "dtype", "")).endswith(("int4", "int2"))
+
+
+def _physical_digest(array: CapturedValue) -> str:
+    physical = _physical(array)
+    if array.key or physical is array.value:
+        return array.digest()
+    return hashlib.sha256(np.ascontiguousarray(physical).tobytes()).hexdigest()
+
+
+class OptimisedConstants:
+    """The constants of the compiled program, whose text is searched once one is looked for."""
+
+    def __init__(self, optimised_hlo: str) -> None:
+        self._optimised_hlo = optimised_hlo
+
+    def may_have(self, array: CapturedValue) -> bool:
+        """Say whether a constant has as many elements as an array; if none has, XLA folded it."""
+        return self._by_elements[int(np.prod(_physical(array).shape, dtype=np.int64))] > 0
+
+    @cached_property
+    def _by_elements(self) -> Counter[int]:
+        return _constants_by_elements(self._optimised_hlo)
+
+
+_CONSTANT = re.compile(r"= \w+\[([\d,]*)\]\S* constant\(")
+
+
+def _constants_by_elements(optimised_hlo: str) -> Counter[int]:
+    """Count the constants of an HLO module by their number of elements.
+
+    The type does not help: XLA widens types that a device cannot compute with, as CPUs do bfloat16.
+    """
+    shapes = (match[1].split(",") for match in _CONSTANT.finditer(optimised_hlo))
+    return Counter(math.prod(int(length) for length in shape if length) for shape in shapes)
+
+
+@dataclass(frozen=True)
+class _Type:
+    """The type of an array in a module: PRNG keys are words, broadcast axes are left out."""
+
+    shape: tuple[int, ...]
+    element: str
+
+
+def _physical(array: CapturedValue) -> Any:
+    if array.key:
+        return jax.random.key_data(array.value)
+    strides = getattr(array.value, "strides", ())
+    if 0 in strides and array.value.size > 0:
+        return array.value[tuple(0 if stride == 0 else slice(None) for stride in strides)]
+    return array.value
+
+
+def _type_of(physical: Any) -> _Type:
+    return _Type(tuple(physical.shape), stablehlo.element_of(np.dtype(physical.dtype)))

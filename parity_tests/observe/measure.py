@@ -22,18 +22,15 @@ from parity_tests.observe import (
     failures,
     growth,
     host_memory,
-    last_checks,
     later_calls,
     stages,
 )
-from parity_tests.observe.arguments import described
-from parity_tests.observe.checks import const_args, overwritten_arrays, round_trips
+from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
-from parity_tests.observe.flips import Flips
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
-from parity_tests.observe.observation import observation_of
+from parity_tests.observe.observation import described, observation_of
 from parity_tests.observe.stages import (
     Built,
     Called,
@@ -45,7 +42,7 @@ from parity_tests.observe.stages import (
 )
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Failure, Observation, Side
-from reports.rows.check_names import EXPORT, RELOAD, VALUES, WRITES
+from reports.rows.check_names import EXPORT, FLIPS, RELOAD, VALUES, WRITES, Flips
 from reports.rows.observation import LONG_STAGING
 
 
@@ -96,12 +93,13 @@ def measure(
     # The one place that catches everything: a program may raise anything at all, and a pipeline
     # that raises is what a differential tester is there to record.
     built: Built | None = None
+    due: as_written.Due | None = None
     kept: as_written.KeptOutside | None = None
     try:
         effects.install()
         built = stages.build(program, side, clock)
         kept = as_written.KeptOutside(built.own.fun)
-        built, found, is_due = _measure(
+        built, found, due = _measure(
             name,
             built,
             clock,
@@ -114,36 +112,35 @@ def measure(
     except failures.WrongSideError as error:
         failed = _failed(name, side, failures.wrong_side(error, clock.current))
         found = Measured(failed.model_copy(update={"proof": error.proof}))
-        is_due = built is not None and built.own.was_called
+        due = as_written.Due() if built is not None and built.own.was_called else None
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
         found = Measured(_failed(name, side, failure))
-        is_due = built is not None and as_written.is_due_after_failure(built.own)
+        due = as_written.due_after_failure(built.own) if built is not None else None
     if built is None:
         return found
-    kept = kept if is_due else None
-    return _with_last(program, built, found, kept, clock, on_measured, flips)
+    as_it_is = (due, kept) if due and kept else None
+    return _with_last(program, built, found, as_it_is, clock, on_measured, flips)
 
 
 def _with_last(
-    program: Program, built: Built, found: Measured, kept: as_written.KeptOutside | None,
+    program: Program, built: Built, found: Measured,
+    as_it_is: tuple[as_written.Due, as_written.KeptOutside] | None,
     clock: StageClock, on_measured: Callable[[Measured], object], flips: Flips,
 ) -> Measured:  # fmt: skip
-    """Add what comes last and may take the process along: the other form, and calls as written.
-
-    These are made where what the program has `kept` before it was traced is given.
-    """
+    """Add what comes last and may take the process along: the other form, and calls as written."""
     observation = found.observation
-    flag_flips = last_checks.are_due(built, observation, flips)
-    if flag_flips or kept:
+    is_flipped = flag_flips.is_due(built, observation, flips)
+    if is_flipped or as_it_is:
         on_measured(found)
-    if flag_flips:
+    if is_flipped:
         if flips == "called" and clock.seconds["compile"] > LONG_STAGING:
             flips = "lowered"  # the other form may compile for as long
-        last = last_checks.take(built, observation, clock, flips)
+        with clock(FLIPS):
+            last = flag_flips.check(built, observation, flips)
         observation = observation.model_copy(update={"checks": (*observation.checks, *last)})
-    if kept:
-        observation = as_written.added(program, built, observation, kept, clock)
+    if as_it_is:
+        observation = as_written.added(program, built, observation, *as_it_is, clock)
     return replace(found, observation=observation)
 
 
@@ -156,14 +153,14 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
 def _measure(
     name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
     exact_peaks: bool, fresh: bool, reload: bool,
-) -> tuple[Built, Measured, bool]:  # fmt: skip
+) -> tuple[Built, Measured, as_written.Due | None]:  # fmt: skip
     with clock("read arguments"):  # before a call may donate them, or a callback write into them
         arguments = described(built.fun, built.args, built.kwargs)
-        held = overwritten_arrays.checksums(built.own.fun)
+        watched = overwritten_arrays.Watched(built.own.fun)
     peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
     built, lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
     with clock("count"):
-        written = overwritten_arrays.written(held, overwritten_arrays.checksums(built.own.fun))
+        written = watched.written()
     counted = stages.count(built, lowered, clock)
     compiled = stages.compile_program(built, lowered, clock, peaks)
     captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
@@ -189,7 +186,7 @@ def _measure(
         fresh=fresh,
     ).model_copy(update={"written_in_trace": written})
     measured = Measured(observation, called.first.arrays, counted.jaxpr)
-    return built, measured, as_written.is_due(built, lowered, counted.facts)
+    return built, measured, as_written.due(built, lowered, counted.facts)
 
 
 def _ledger_rows(

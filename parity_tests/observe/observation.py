@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import hashlib
+import inspect
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
+import jax
+import numpy as np
+
 from parity_tests.evidence import placement
+from parity_tests.jaxpr.captured import captured_value, digest_of
 from parity_tests.jaxpr.constant_work import Moved
 from parity_tests.observe import donating_call
-from parity_tests.observe.call_times import CallTimes
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.environment import measured_with
+from parity_tests.observe.later_calls import CallTimes
+from parity_tests.observe.ledger import is_readable
 from parity_tests.observe.stablehlo import ModuleCounts
 from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered, StageClock
 from reports.rows import (
@@ -143,4 +150,54 @@ def _times(clock: StageClock, times: CallTimes, cached: Cached) -> StageTimes:
         cached_compile=cached.seconds,
         call_seconds=times.seconds,
         processor=sum(clock.processor[name] for name in ("trace", "lower", "compile")),
+    )
+
+
+_SCALARS = (bool, int, float, complex, str, bytes)
+_POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
+def described(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[ArgumentLeaf, ...]:
+    """Describe each leaf of the arguments, named by the parameter of `fun` that takes it.
+
+    Example::
+
+        described(lambda x: x, (np.ones(3),), {})[0].path == "x"
+    """
+    return tuple(
+        _argument(f"{name}{jax.tree_util.keystr(path)}", leaf)
+        for name, value in _by_name(fun, args, kwargs)
+        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]
+    )
+
+
+def _by_name(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> list[tuple[str, Any]]:
+    """Pair each argument with its parameter; where none is known, with its number."""
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):  # some builtins have no signature
+        parameters = []
+    names = [each.name for each in parameters if each.kind in _POSITIONAL][: len(args)]
+    names += [f"argument {number}" for number in range(len(names), len(args))]
+    return [*zip(names, args, strict=True), *kwargs.items()]
+
+
+def _argument(path: str, leaf: Any) -> ArgumentLeaf:
+    if isinstance(leaf, _SCALARS):
+        digest = hashlib.sha256(repr(leaf).encode("utf-8", "surrogatepass")).hexdigest()
+        return ArgumentLeaf(path=path, shape=(), dtype=type(leaf).__name__, sha256=digest)
+    if not isinstance(leaf, (np.ndarray, np.generic, jax.Array)):
+        return ArgumentLeaf(path=path, shape=(), dtype=type(leaf).__name__, sha256="")
+    array = captured_value(leaf)
+    size = array.bytes if array else leaf.nbytes
+    has_bytes = leaf.dtype != object  # else they are addresses, which differ from run to run
+    return ArgumentLeaf(
+        path=path,
+        shape=tuple(leaf.shape),
+        dtype=str(leaf.dtype),
+        sha256=digest_of(leaf) if has_bytes and is_readable(leaf, size) else "",
     )

@@ -27,7 +27,6 @@ from parity_tests.jaxpr.constant_work import ConstantWork, constant_work
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.operations import equations_at_work
 from parity_tests.observe import (
-    call_times,
     calls,
     device_buffers,
     effect_rows,
@@ -185,7 +184,7 @@ class Called:
     ready: Callable[[], functools.partial[Any]]
     results: later_calls.Results
     work: Counter[str]
-    times: call_times.CallTimes
+    times: later_calls.CallTimes
     constant_buffers: int  # in bytes, on devices
     effects: Effects
     growth: Growth | None
@@ -319,9 +318,9 @@ def call_program(
     with clock("call"), later_calls.Watch(results, bool(of_again.counts)).watching() as watch:
         of_one = min(clock.seconds["first call"], clock.seconds["call"])
         if steady_calls or of_one > SHORT:
-            times = call_times.take(built.ready, steady_calls, watch)
+            times = later_calls.time_calls(built.ready, steady_calls, watch)
         else:
-            call_times.take(built.ready, UNTIMED, watch)
-            times = call_times.NONE
+            later_calls.time_calls(built.ready, UNTIMED, watch)
+            times = later_calls.NO_TIMES
     found = effect_rows.effects(of_again, of_first, watch.effects)
     return Called(built.ready, results, work, times, constant_buffers, found, watch.grown)

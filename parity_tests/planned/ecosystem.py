@@ -29,9 +29,9 @@ from pydantic import ValidationError
 
 from parity_tests.environments.find_python import NoPythonError
 from parity_tests.environments.installers import run_command
-from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.making import MakingError, environment_for
 from parity_tests.environments.requirements import RequirementError
+from parity_tests.environments.store import FolderLock
 from parity_tests.observe.environment import version
 from parity_tests.planned.spec import LibrarySpec, SpecError
 from parity_tests.processes.protocol import Record, write

@@ -20,11 +20,11 @@ from pydantic import (
 from parity_tests.campaign.options import RunAgain
 from parity_tests.campaign.selection import parse_expression
 from parity_tests.environments.requirements import Requirement, constraints
-from parity_tests.observe.flips import Flips
 from parity_tests.planned.spec_errors import said
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
 from reports.rows import SIDES, Side
+from reports.rows.check_names import Flips
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule, parse
 from reports.rows.version_rules import of_versions
 

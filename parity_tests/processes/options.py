@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parity_tests.observe.flips import Flips
 from parity_tests.processes.protocol import Record
 from reports.rows import Side
+from reports.rows.check_names import Flips
 
 TIMEOUT = 120.0
 STEADY_CALLS = 20

@@ -15,10 +15,10 @@ from pydantic_core import PydanticSerializationError
 
 from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.evidence.settings_found import SettingsFound
-from parity_tests.observe.flips import Flips
 from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Failure, Side
 from reports.rows.bench import BenchTurn, TurnTaken
+from reports.rows.check_names import Flips
 from reports.rows.experiments import (
     CulpritFound,
     CulpritQuestion,

@@ -24,7 +24,7 @@ program: Any = None
 # -- the text that is copied -----------------------------------------------------------------------
 
 
-def jitted(fun, side):
+def jitted(fun: Any, side: Any) -> Any:
     """Return the function as a side compiles it."""
     if side.startswith("jax-"):
         return fun if hasattr(fun, "lower") else jax.jit(fun)  # one that donates is jitted already
@@ -33,9 +33,10 @@ def jitted(fun, side):
     return engine.jit(fun, constants=side)
 
 
-def observe(side, folder):
+def observe(side: str, folder: str) -> None:
     """Run the program on a side, in this process, and leave what it shows in a folder."""
-    facts, outputs = {"stage": "build"}, []
+    facts: dict[str, Any] = {"stage": "build"}
+    outputs: list[Any] = []
     try:
         fun, args = program()
         function = jitted(fun, side)
@@ -53,7 +54,7 @@ def observe(side, folder):
         facts |= measured(lowered, compiled, outputs)
     except Exception as error:  # noqa: BLE001 - whatever the program raises is what is shown
         facts["raised"] = f"{type(error).__name__}: {said_by(error)}"
-    arrays: dict = {
+    arrays: dict[str, Any] = {
         f"output{n}": np.frombuffer(host(each).tobytes(), np.uint8)
         for n, each in enumerate(outputs)
     }
@@ -61,7 +62,7 @@ def observe(side, folder):
     Path(folder, "facts.json").write_text(json.dumps(facts))
 
 
-def said_by(error):
+def said_by(error: Exception) -> str:
     """Return the text of an exception, or why it has none: its `__str__` may raise itself."""
     try:
         return str(error)
@@ -69,13 +70,13 @@ def said_by(error):
         return f"its text could not be read: __str__ raised {type(other).__name__}"
 
 
-def host(array):
+def host(array: jax.Array) -> np.ndarray:
     """Bring an output to the host; of typed PRNG keys, the key data."""
     is_key = jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key)
     return np.asarray(jax.random.key_data(array) if is_key else array)
 
 
-def measured(lowered, compiled, outputs):
+def measured(lowered: Any, compiled: Any, outputs: list[jax.Array]) -> dict[str, Any]:
     """Measure what can differ without an output being another number."""
     [main] = [line for line in lowered.as_text().splitlines() if "func.func public @main" in line]
     memory = compiled.memory_analysis()
@@ -92,7 +93,7 @@ def measured(lowered, compiled, outputs):
     }
 
 
-def run(side):
+def run(side: str) -> tuple[dict[str, Any], list[np.ndarray]]:
     """Run the program on a side in a fresh process; return its facts and its outputs."""
     flag = "1" if side == "jax-simplified" else "0"
     environment = {**os.environ, "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS": flag}
@@ -112,7 +113,7 @@ def run(side):
         return json.loads(facts.read_text()), raw
 
 
-def typed(raw, dtype):
+def typed(raw: np.ndarray, dtype: str) -> np.ndarray:
     """Give the bytes of an output their dtype; what NumPy has no name for stays bytes."""
     import ml_dtypes
 
@@ -120,18 +121,18 @@ def typed(raw, dtype):
     return raw if dtype.startswith("key") else raw.view(np.dtype(name))
 
 
-def parts(array):
+def parts(array: np.ndarray) -> np.ndarray:
     """Return the real and the imaginary parts of numbers, as rows of two."""
     return array.astype(np.complex128).view(np.float64).reshape(-1, 2)
 
 
-def compared(left, right, tolerances):
+def compared(left: Any, right: Any, tolerances: dict[str, float]) -> list[str]:
     """Say where two lists of outputs differ by more than the tolerances of their dtypes.
 
     A tolerance is relative, and absolute where outputs come near 1, smaller where all are smaller.
     Outputs of dtypes without one have to be the same bits.
     """
-    found: list = []
+    found: list[str] = []
     dtypes = [facts.get("output dtypes", []) for facts, _ in (left, right)]
     if dtypes[0] != dtypes[1]:
         return found
@@ -156,7 +157,7 @@ def compared(left, right, tolerances):
     return found
 
 
-def main():
+def main() -> None:
     """Print what each side shows and how they differ; exit with 1 where the difference is there."""
     if SHOWS["metric"] == "judged by constparity":
         # In the place of this process: a child would live on where this process is killed.
@@ -182,7 +183,7 @@ def main():
     sys.exit(1 if found else 0)
 
 
-def differences(left, right):
+def differences(left: Any, right: Any) -> list[str]:
     """Say how the two sides differ in what this file is to show."""
     metric = SHOWS["metric"]
     if metric == "failure":

@@ -104,7 +104,7 @@ def _file(
 
 _STANDARD = (
     "import json", "import os", "import subprocess", "import sys", "import tempfile",
-    "from pathlib import Path",
+    "from pathlib import Path", "from typing import Any",
 )  # fmt: skip
 
 

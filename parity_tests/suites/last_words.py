@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import parity_tests
-from parity_tests.suites import memory_maps
 from reports.rows.row import Side
 from reports.views.texts import visible
 
@@ -63,7 +62,7 @@ def heard(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[byte
     """
     most = 0
     while not select.select([pipe], [], [], seconds)[0]:
-        most = max(most, memory_maps.count_of(process))
+        most = max(most, count_of(process))
     with open(pipe, "rb", closefd=False) as told:
         return told.read(), most
 
@@ -74,12 +73,12 @@ def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     if word == _ENDS:
         return
     from parity_tests.suites.merging import merged
+    from parity_tests.suites.messages import summary_lines
     from parity_tests.suites.reporting import requested, written
-    from parity_tests.suites.summary import summary_lines
 
     result = merged(folder, mode, sees)
     died = "the process of the tests died: lists of known differences and a baseline do not count"
-    why = memory_maps.why_it_died(most, memory_maps.allowed())
+    why = why_it_died(most, allowed())
     outside = tuple(filter(None, (died, why, *result.outside)))
     result = result.model_copy(update={"outside": outside})
     print("\nconstparity: the process of the tests died before it could report", file=sys.stderr)
@@ -87,6 +86,47 @@ def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     for line in (*summary_lines(result), *reports):
         print(visible(line), file=sys.stderr)
     shutil.rmtree(folder)
+
+
+_ALLOWED = Path("/proc/sys/vm/max_map_count")
+_NEARLY_ALL = 0.9  # the last ones are taken after the last count
+
+
+def count_of(process: int) -> int:
+    """Return how many memory maps a process has; 0 where it has ended, or where nobody says.
+
+    Example::
+
+        count_of(os.getpid()) > 100
+    """
+    try:
+        with open(f"/proc/{process}/maps", "rb") as maps:
+            return sum(1 for _ in maps)
+    except OSError:
+        return 0
+
+
+def allowed() -> int | None:
+    """Return how many memory maps a process may have; None where the system does not say."""
+    try:
+        return int(_ALLOWED.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def why_it_died(most: int, limit: int | None) -> str:
+    """Say that a process which had `most` memory maps at once may have died of it; "" if not.
+
+    Example::
+
+        why_it_died(64_900, 65_530).startswith("it had 64,900 of the 65,530 memory maps")
+    """
+    if limit is None or most < _NEARLY_ALL * limit:
+        return ""
+    return (
+        f"it had {most:,} of the {limit:,} memory maps that the system allows a process, and XLA "
+        "takes some for each executable: raise vm.max_map_count, or run fewer tests in a process"
+    )
 
 
 if __name__ == "__main__":

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from reports.rows.suite import SuiteDifference
-from reports.views.suite_texts import captured, headline, what_differs, why_and_what_helps
+from parity_tests.evidence.tolerance_ladder import RUNGS
+from reports.rows.suite import SuiteDifference, SuiteResult
+from reports.views.suite_texts import (
+    NOT_SEEN,
+    RUNGS_IN_WORDS,
+    captured,
+    entry,
+    headline,
+    measured,
+    rule,
+    states,
+    what_differs,
+    why_and_what_helps,
+)
 from reports.views.texts import counted
 
 MOST = 5  # differences, and captured arrays of each, that a message lists
@@ -41,3 +54,55 @@ def _lines(row: SuiteDifference) -> Iterator[str]:
         yield f"  and {counted(more, 'more array')}"
     if not row.captured:
         yield "  it captured no arrays"
+
+
+def summary_lines(result: SuiteResult) -> Iterator[str]:
+    """Yield what was compared, what differs grouped by program, and what was not compared."""
+    yield (
+        f"{counted(len(result.programs), 'program')} of {counted(result.tests, 'test')} ran on "
+        f"both pipelines; the tests saw {result.sees}"
+    )
+    rungs = Counter(each.rung for each in result.programs if each.rung)
+    for rung in RUNGS:
+        if rungs[rung]:
+            yield f"  {rungs[rung]} {RUNGS_IN_WORDS[rung]}"
+    same = sum(each.one_executable for each in result.programs)
+    if same:
+        yield f"  {same} of these captured nothing: both sides run one executable"
+    yield from _not_compared(result)
+    yield NOT_SEEN
+    if said := states(result):
+        yield f"differences: {said}"
+    yield from _differences(result.failing)
+    yield from (f"known: {line}" for line in _differences(result.accepted))
+    yield from map(entry, result.known)
+    for change in result.baseline:
+        found = f"{change.found or 'did not run'}, accepted {change.accepted or 'is nothing'}"
+        yield f"baseline: {change.program}: {found}; {change.what_to_do}"
+    if result.measured:
+        yield measured(result)
+        yield from map(rule, result.measured.rules)
+    yield from (f"not shadowed: {each}" for each in result.outside)
+    for process in result.lost:
+        where = f" in {process.test}" if process.test else ""
+        yield f"lost: {process.worker}{where}: {process.what}"
+
+
+def _not_compared(result: SuiteResult) -> Iterator[str]:
+    reasons = Counter(why for each in result.programs for why in each.not_compared)
+    for why, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
+        example = next(each for each in result.programs if why in each.not_compared)
+        programs = f"{counted(count, 'program')}, as {example.name} ({example.source})"
+        yield f"not compared each time: {programs}: {why}"
+
+
+def _differences(differences: Sequence[SuiteDifference]) -> Iterator[str]:
+    tests: dict[str, set[str]] = {}
+    for each in differences:
+        tests.setdefault(each.program, set()).add(each.test or "outside of tests")
+    for program, where in sorted(tests.items(), key=lambda item: (-len(item[1]), item[0])):
+        first = next(each for each in differences if each.program == program)
+        yield f"{headline(first)}, in {counted(len(where), 'test')}"
+        if said := what_differs(first):
+            yield f"  {said}"
+        yield from (f"  {line}" for line in why_and_what_helps(first))

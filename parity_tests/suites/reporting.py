@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 import reports
 
 if TYPE_CHECKING:
@@ -17,12 +19,19 @@ if TYPE_CHECKING:
 def requested(options: Sequence[str]) -> list[ReportRequest]:
     """Return the reports that options ask for, all of which can be written.
 
-    Raises `ValueError` or `OSError`, whose message says what is wrong with which.
+    Raises `pytest.UsageError`, which says what is wrong with which.
 
     Example::
 
         requested(["html:report.html", "json:suite.json"])
     """
+    try:
+        return _checked(options)
+    except (ValueError, OSError) as error:
+        raise pytest.UsageError(f"--constparity-report: {error}") from error
+
+
+def _checked(options: Sequence[str]) -> list[ReportRequest]:
     from reports.output.formats import SUITE_FORMATS
 
     found: dict[Path, ReportRequest] = {}

@@ -8,7 +8,7 @@ outside of JAX are as without us.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -16,16 +16,16 @@ import numpy as np
 
 from engine import api
 from engine.configuration.parsing import Side as OurSide
+from engine.ir.jaxprs import bodies_in
 from engine.runtime.watching import Execution, watch
+from parity_tests.drift.arbiter import true_results
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.chunks import have_equal_bytes
 from parity_tests.evidence.placement import is_committed, sharding_of
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import device_buffers
-from parity_tests.suites.arbiter import true_values
 from parity_tests.suites.describing import captured_arrays, describe
-from parity_tests.suites.may_run_twice import why_only_once
 from parity_tests.suites.recording import Recorder, Seen
 from parity_tests.suites.why import captured_alive, of_consumed, of_difference
 from reports.rows import LeafComparison
@@ -259,3 +259,54 @@ def _host(value: Any) -> np.ndarray[Any, Any]:
 
 def _value(array: Any, index: tuple[int, ...] | None) -> str:
     return str(_host(array)[index]) if index is not None else ""
+
+
+# Loops are evaluated in Python, a turn at a time, while the test waits.
+MOST_EQUATIONS = 20_000
+
+
+def true_values(execution: Execution) -> Mapping[int, Any]:
+    """Return the results of a program in double precision, by number; empty where it has none.
+
+    Without an arbiter a mismatch stays a mismatch: nothing passes because of it.
+    """
+    operands, donated = execution.operands, execution.donated
+    if any(donated):
+        return {}  # the run has consumed them
+    try:
+        results = true_results(execution.closed_jaxpr, operands, most_equations=MOST_EQUATIONS)
+    # An equation may refuse to be evaluated in double precision in any way.
+    except Exception:  # noqa: BLE001
+        return {}
+    return dict(enumerate(results))
+
+
+# Primitives whose second run gives other results, although no effect tells.
+_STATEFUL = frozenset({"rng_uniform", "infeed", "outfeed"})
+
+
+def why_only_once(closed_jaxpr: Any) -> str:
+    """Return why a program must not run a second time, in words; "" if it may.
+
+    `jax.pure_callback` may be called any number of times, as JAX says of it. Effects tell all other
+    callbacks, mutable references, and foreign calls with side effects.
+
+    Example::
+
+        why_only_once(jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(1.0))
+        # "it has effects: Debug"
+    """
+    effects = sorted({_named(effect) for effect in closed_jaxpr.effects})
+    if effects:
+        return f"it has effects: {', '.join(effects)}"
+    stateful = sorted(_primitives(closed_jaxpr) & _STATEFUL)
+    return f"its results differ from run to run: {', '.join(stateful)}" if stateful else ""
+
+
+def _named(effect: Any) -> str:
+    return type(effect).__name__.removesuffix("Effect") or str(effect)
+
+
+def _primitives(closed_jaxpr: Any) -> set[str]:
+    bodies = bodies_in(closed_jaxpr)
+    return {equation.primitive.name for body in bodies for equation in body.eqns}

@@ -17,12 +17,11 @@ import pytest
 
 from parity_tests.suites import reporting, swapping
 from parity_tests.suites.journal import Journal
-from parity_tests.suites.known.of_session import KnownDifferences
+from parity_tests.suites.known.accepted import KnownDifferences
 from parity_tests.suites.last_words import Listener
 from parity_tests.suites.merging import merged
-from parity_tests.suites.messages import message_of
+from parity_tests.suites.messages import message_of, summary_lines
 from parity_tests.suites.recording import Phase, Recorder
-from parity_tests.suites.summary import summary_lines
 from parity_tests.suites.versions import versions
 from reports.rows.suite import SuiteDifference, SuiteMeasured, SuiteResult
 from reports.views.texts import visible
@@ -70,7 +69,7 @@ class SuitePlugin:
             workerinput[_FOLDER] if workerinput else tempfile.mkdtemp(prefix="constparity-")
         )
         self._journal.open(self._folder, workerinput["workerid"] if workerinput else "main")
-        self._requests = [] if workerinput else _requested(self._asked)
+        self._requests = [] if workerinput else reporting.requested(self._asked)
         self._known = KnownDifferences(config)
         if self._mode == "both" and not self._is_worker:
             self._listener = Listener.start(
@@ -185,10 +184,3 @@ class SuitePlugin:
         if self._folder is not None and not self._is_worker:
             with contextlib.suppress(FileNotFoundError):
                 shutil.rmtree(self._folder)
-
-
-def _requested(options: list[str]) -> list[Any]:
-    try:
-        return reporting.requested(options)
-    except (ValueError, OSError) as error:
-        raise pytest.UsageError(f"--constparity-report: {error}") from error

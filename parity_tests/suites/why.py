@@ -17,11 +17,7 @@ from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.findings import Findings
-from parity_tests.observe.hazards import (
-    captured_and_donated,
-    incompatible_devices,
-    placement_of_outputs,
-)
+from parity_tests.observe.hazards import arrays, devices
 from parity_tests.observe.hazards.traced_program import TracedProgram, hoisted_uses
 from parity_tests.observe.jit_on_side import stock_embed_threshold
 from reports.rows import (
@@ -63,7 +59,7 @@ def of_consumed(execution: Execution, alive: Sequence[jax.Array]) -> tuple[FlipR
     found = [use for use in uses if id(use.array.value) in consumed]
     if not found:  # stock JAX inlines small arrays and keys
         return ()
-    hazards = tuple(map(captured_and_donated.passed_as_well, found))
+    hazards = tuple(map(arrays.passed_as_well, found))
     return _reasons(execution, uses, hazards, comparison=_outputs(None))
 
 
@@ -127,7 +123,7 @@ def _hazards(
     for use in uses:
         value = use.array.value
         if isinstance(value, jax.Array) and value.is_deleted() and id(value) not in alive:
-            yield captured_and_donated.donated_before(use)
+            yield arrays.donated_before(use)
     traced = TracedProgram(
         function=None,
         closed=live_part(execution.closed_jaxpr),
@@ -140,8 +136,8 @@ def _hazards(
         embed_threshold=stock_embed_threshold(),
         guards={},
     )
-    yield from incompatible_devices.find(traced)
-    yield from placement_of_outputs.find(traced)
+    yield from devices.incompatible_devices(traced)
+    yield from devices.placement_of_outputs(traced)
 
 
 def _outputs(leaf: LeafComparison | None) -> Comparison:

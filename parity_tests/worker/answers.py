@@ -101,11 +101,12 @@ def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
     Its time limit begins when the process has started. What it raises is known already.
     """
     start_up(request.side)
-    from parity_tests.observe import call_reads, hazards
+    from parity_tests.observe import hazards
+    from parity_tests.observe.reads.recording import reads_of_calls
 
     with events(desk) as say:
         say("started 0")
-    recorded = call_reads.record(
+    recorded = reads_of_calls(
         lambda: load(request.target),
         request.side,
         desk.files.reads,

@@ -38,7 +38,7 @@ def load(target: str) -> Program:
     Raises `TargetError`.
     """
     from parity_tests import targets
-    from parity_tests.observe.import_reads import recorded_import
+    from parity_tests.observe.reads.recording import recorded_import
 
     os.chdir(_HOME)
     with recorded_import(target):

@@ -194,7 +194,7 @@ def _detected(job: Job, once: BuiltOnce | None, reads: Path, measured: Observati
     may draw from what its module shares, on this side as on the others. Where the measurement has
     left it in a state in which it raises, the other process tells.
     """
-    from parity_tests.observe.import_reads import needs_legacy
+    from parity_tests.observe.reads.recording import needs_legacy
 
     def loaded() -> Program:
         return load(job.target)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 # On every side. A program with state of its own fails these, on every side alike.
 AGREE = "calls agree"
 RECOMPILES = "recompiles"
@@ -21,6 +23,9 @@ VALUES = "const arg values"
 BUFFERS = "const arg buffers"
 SHARDINGS = "const arg shardings"
 FLIPS = "flag flips"
+# How that check runs the other form: "lowered" does not compile it, and "first" runs it for the
+# first program of a process alone.
+Flips = Literal["called", "lowered", "first"]
 # No check: the stage in which stock sides call a program that is not one jitted function.
 AS_WRITTEN = "calls as written"
 PLACED = "placement as written"

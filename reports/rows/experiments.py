@@ -50,6 +50,7 @@ class CulpritFound(Row):
     verdict: Verdict
     reasons: tuple[str, ...]
     arrays: tuple[Culprit, ...] = ()
+    fails: bool = False  # with arrays hoisted, where it runs with all of them inlined
     candidates: int  # captured arrays above the embed threshold
     variants: int  # of the program that were compared with the all-inlined one
 

@@ -254,6 +254,7 @@ class Observation(Row):
     # written, write into: "float32[64]".
     written_in_trace: tuple[str, ...] = ()
     written_in_calls: tuple[str, ...] = ()
+    traced_in_each_call: bool = False  # of the calls as written: jits may capture anew in each
     growth: Growth | None = None  # what timed calls left in memory; None without timed calls
     checks: tuple[Check, ...] = ()  # what the side was held to by itself
     texts: ProgramTexts | None = None  # its jaxpr and its StableHLO, as printed

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import engine
-from parity_tests.observe import jax_events
+from parity_tests.observe import calls
 
 SIDES = ("legacy", "simplified")
 KNOTS = np.linspace(0.0, 1.0, 16, dtype=np.float32)
@@ -51,7 +51,7 @@ def test_a_later_call_runs_no_python(side):
 def test_a_call_after_the_stages_compiles_nothing(side):
     jitted, heard = engine.jit(interpolated, constants=side), []
     jitted.trace(X).lower().compile()(X)
-    with jax_events.durations(lambda event, *_, **__: heard.append(event)):
+    with calls.durations(lambda event, *_, **__: heard.append(event)):
         jitted(X)
     assert heard == []
 

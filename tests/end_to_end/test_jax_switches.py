@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import engine
-from parity_tests.observe import jax_events
+from parity_tests.observe import calls
 
 SIDES = ("legacy", "simplified")
 SWITCHES = [
@@ -104,7 +104,7 @@ def cost_of_later_calls(jitted):
     """Whether a call lowers or compiles after the stages have, and the next one runs Python."""
     heard, frames = [], []
     jitted.trace(X).lower().compile()(X)
-    with jax_events.durations(lambda event, *_, **__: heard.append(event)):
+    with calls.durations(lambda event, *_, **__: heard.append(event)):
         jitted(X)
     sys.setprofile(lambda frame, event, _: event == "call" and frames.append(frame.f_code.co_name))
     try:

@@ -8,7 +8,8 @@ from jax.interpreters import mlir
 
 from parity_tests import jax_internals, own_jit
 from parity_tests.jax_internals import PrivateNameError
-from parity_tests.observe import effects, jaxpr_reads
+from parity_tests.observe import effects
+from parity_tests.observe.reads import recording
 
 
 def error_of(read):
@@ -32,7 +33,7 @@ def tells(name):
             *(mlir, "_platform_specific_lowerings", effects.install),
             "jax.interpreters.mlir._platform_specific_lowerings",
         ),
-        (type(jax.config), "_read", jaxpr_reads.recording().__enter__, "Config._read"),
+        (type(jax.config), "_read", recording.recording().__enter__, "Config._read"),
     ],
 )
 def test_a_name_that_is_gone(monkeypatch, owner, name, read, told):

@@ -49,13 +49,50 @@ def test_a_write_that_was_seen_is_never_safe(rows):
 
 
 @pytest.mark.parametrize(
-    "name", ["puts_its_result_somewhere", "counts_its_calls", "donates_its_argument"]
+    "name",
+    [
+        "puts_its_result_somewhere",
+        "counts_its_calls",
+        "donates_its_argument",
+        "fills_a_buffer_that_it_passes",
+        "sets_another_array",
+        "writes_into_an_array_that_is_copied",
+    ],
 )
 def test_a_program_that_does_the_same_as_it_is_written_is_safe(rows, name):
     row = rows[name]
     assert (row.verdict, row.flip.outcome) == ("parity", "safe")
     [calls] = [each for each in row.comparisons if each.metric == AS_WRITTEN]
     assert (calls.outcome, calls.detail) == ("equal", "4 calls alike")
+
+
+def test_a_write_into_what_is_captured_anew_is_not_known(rows):
+    flip = rows["writes_and_traces_anew"].flip
+    assert (flip.outcome, flip.reasons[0].action) == ("could not compare", advice("capture a copy"))
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("works_once", "call 2 fails in both forms: RuntimeError: Array has been deleted"),
+        ("alternates_the_width", "call 2 fails in both forms: ValueError: Cannot lower jaxpr"),
+        ("names_an_object_when_it_fails", "call 3 fails in both forms: RuntimeError: closed: <"),
+    ],
+)
+def test_what_fails_alike_in_both_forms_is_said_and_safe(rows, name, said):
+    row = rows[name]
+    [fails] = [each for each in row.flip.reasons if each.kind == "failure"]
+    assert (row.verdict, row.flip.outcome, fails.action) == (
+        "parity",
+        "safe",
+        advice("fails today"),
+    )
+    assert fails.what.startswith(f"as it is written, {said}")
+
+
+def test_a_failure_in_and_outside_of_a_trace_is_one_whatever_object_its_message_names(rows):
+    [first] = rows["fails_with_an_object_in_its_message"].flip.reasons
+    assert first.what.startswith("jax-legacy fails today, alike: exception in trace: RuntimeError")
 
 
 @pytest.mark.parametrize("name", ["gives_a_number", "gives_an_object"])

@@ -5,13 +5,16 @@ from program_files import line_with, program_file
 
 import engine
 from parity_tests import targets
+from parity_tests.advice import advice
 from parity_tests.cli import app
 from parity_tests.evidence.folder_layout import ProcessFiles
-from parity_tests.experiments import culprit, in_worker
-from parity_tests.experiments.repeated import NewFailure
+from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.records import Evidence
+from parity_tests.experiments import culprit, in_worker, repeated
+from parity_tests.experiments.repeated import AcrossStock, across_stock
 from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.processes.worker_process import Lost
-from reports.rows import Failure
+from reports.rows import Failure, FlipReason, Hazard, Observation, StageTimes
 from reports.rows.experiments import CulpritQuestion
 
 FILE = program_file("reported/new_failures")
@@ -37,6 +40,7 @@ def test_a_crash_takes_its_process_and_the_search_goes_on(monkeypatch, capsys):
     assert app.main(["culprit", f"{FILE}:crash"]) == 1
     printed = capsys.readouterr().out
     assert "hoisted it fails: crash in compile: signal SIGABRT: the process ended" in printed
+    assert "): it works in legacy and fails in simplified" in printed
     assert "hoisting 1 of 2 captured arrays is enough" in printed
     assert (
         f"new_failures.py:{line_with(FILE, '# the crash')} (crash): int2[5,9], 45 bytes" in printed
@@ -112,21 +116,82 @@ def test_what_the_engine_mends_is_said_with_the_action_of_its_hazard(monkeypatch
     )
     of_stock = found_in("donated", stock_failure="jax.errors.JaxRuntimeError") if arrays else none
     monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
-    monkeypatch.setattr(
-        in_worker, "new_failure", lambda *_, **__: NewFailure(stock, ("m.py:1: to do: a copy",))
+    first = FlipReason(
+        outcome="different", kind="failure", what="fails", where="m.py:1", action=advice("donated")
     )
+    monkeypatch.setattr(in_worker, "across_stock", lambda *_, **__: AcrossStock(first, stock))
     monkeypatch.setattr(
         in_worker, "_culprits", lambda asked, *_: of_stock if asked.stock_failure else none
     )
     found = in_worker.find_culprits(f"{FILE}:donated", OUTPUTS)
-    assert (found.verdict, found.arrays) == ("difference", of_stock.arrays)
+    assert (found.verdict, found.fails, found.arrays) == ("difference", True, of_stock.arrays)
     assert found.reasons == (
         "jax-legacy runs the program and jax-simplified fails: exception in donating call: E: "
         "donated",
         "constparity's own simplified pipeline runs it with every array hoisted",
         says,
-        "m.py:1: to do: a copy",
+        f"m.py:1: to do: {advice('donated')}",
     )
+
+
+def test_under_a_guard_the_advice_is_what_the_guard_lets_by(tmp_path):
+    found = across_stock(f"{FILE}:under_a_guard", tmp_path, timeout=60)
+    assert "Disallowed host-to-device transfer" in found.failure.message
+    line = line_with(FILE, "# the table")
+    [to_do] = found.to_do()
+    assert to_do.endswith(f":{line} (NumPy array float32[64]): to do: {advice('on the device')}")
+
+
+class Stock:
+    """What a side of stock JAX left, whose calls take so many seconds."""
+
+    def __init__(self, side, call, hazards=()):
+        times = StageTimes(
+            trace=0.01, lower=0.01, compile=0.01, first_call=0.01, call=call, call_samples=20,
+            call_seconds=(call,) * 20,
+        )  # fmt: skip
+        self.observation = Observation(program="p", side=side, times=times)
+        self.found = HazardsFound(hazards=hazards)
+
+    def evidence(self):
+        return Evidence(self.observation)
+
+    def hazards(self):
+        return self.found
+
+
+FOLDED = Hazard(
+    kind="folded by legacy alone", file="m.py", line=7, array="4 B of results", what="1 equation",
+    fix=advice("compute once"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("verdict", ["parity", "difference"])
+@pytest.mark.parametrize("call", [0.03, 0.001])
+def test_what_a_flip_costs_is_said_beside_what_outputs_differ_in(monkeypatch, verdict, call):
+    def run_sides(jobs, sides, *_):
+        return {
+            (0, sides[0]): Stock(sides[0], 0.001, (FOLDED,)), (0, sides[1]): Stock(sides[1], call)
+        }  # fmt: skip
+
+    ours = found_in("donated").model_copy(update={"verdict": verdict, "reasons": ("as asked",)})
+    monkeypatch.setattr(repeated, "run_sides", run_sides)
+    monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
+    monkeypatch.setattr(in_worker, "_culprits", lambda *_: ours)
+    said, *more = in_worker.find_culprits(f"{FILE}:donated", OUTPUTS).reasons
+    assert said == "as asked"
+    if call == 0.001:
+        assert more == []
+        return
+    assert more[0].startswith("the flip of stock JAX, by `run`: each call takes 30.0x as long: ")
+    assert more[1:] == [f"m.py:7 (4 B of results): to do: {advice('compute once')}"]
+
+
+def test_culprit_is_not_told_to_ask_culprit():
+    reason = FlipReason(outcome="different", kind="failure", what="fails", action="")
+    for name, said in (("culprit", ()), ("culprit of failure", (f"to do: {advice('inline')}",))):
+        first = reason.model_copy(update={"action": advice(name)})
+        assert AcrossStock(first).to_do() == said
 
 
 @pytest.mark.parametrize(
@@ -158,7 +223,7 @@ def failing(type_, message="", **more):
 @pytest.mark.parametrize(
     ("one", "other", "alike"),
     [
-        (failing("E", "argument 2 of <f at 0x7f01>"), failing("E", "argument 13 of <f>"), True),
+        (failing("E", "argument 2 of <f at 0x7f01a0>"), failing("E", "argument 13 of <f>"), True),
         (failing("E", "of <f>"), failing("E", "of <g>"), False),
         (failing("E"), failing("F"), False),
         (failing("E"), ComparedVariant(hoisted=(), differs=True, text="values"), False),

@@ -7,7 +7,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 
 from parity_tests.bench import stepping
-from parity_tests.bench.row import Row
+from parity_tests.bench.pool import Row
 from reports.rows.bench import BenchTurn, Sample, TurnTaken
 
 _FOUND: list[Row] = [

@@ -20,8 +20,7 @@ import numpy as np
 
 from parity_tests.bench.contestants import bind
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from parity_tests.bench.stepping import wait
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe import compile_cache

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from parity_tests import targets
 from parity_tests.bench.contestants import SAME_MODE, forget_programs, jit
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
 
 _ALL = (

@@ -12,8 +12,7 @@ import numpy as np
 
 from parity_tests.bench.contestants import jit
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from parity_tests.bench.rows.one_buffer import unaligned
 from parity_tests.observe import device_buffers
 from reports.rows.bench import BenchLine, Contestant, Sample, Target

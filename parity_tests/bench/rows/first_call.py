@@ -10,8 +10,7 @@ import numpy as np
 
 from parity_tests.bench.contestants import SAME_MODE, bind, forget_programs
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from parity_tests.bench.rows.steady_call import constants
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
 

@@ -11,8 +11,7 @@ import numpy as np
 from jax import lax
 
 from parity_tests.bench.contestants import bind
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from parity_tests.bench.rows.steady_call import constants
 from parity_tests.observe import device_buffers, optimised_hlo, stablehlo
 from reports.rows.bench import BenchLine, Contestant, Sample, Target

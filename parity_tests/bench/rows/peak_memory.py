@@ -10,8 +10,7 @@ import jax
 import numpy as np
 
 from parity_tests.bench.contestants import bind
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from parity_tests.observe import host_memory
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
 from reports.views.figures import humanise_bytes

@@ -12,8 +12,7 @@ import numpy as np
 
 from parity_tests.bench.contestants import bind
 from parity_tests.bench.measuring import seconds, seconds_per_call
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
 
 # XLA folds in jax-legacy: for 290 s with 1,024 columns (4 MiB), and for seconds with 256.

@@ -13,8 +13,7 @@ import numpy as np
 from parity_tests import targets
 from parity_tests.bench.contestants import bind, jit
 from parity_tests.bench.measuring import seconds_in_turns
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from parity_tests.bench.rows.compile_time import PROGRAMS
 from parity_tests.bench.rows.preamble import BLOCK_SECONDS, BLOCKS, CALL, options
 from parity_tests.observe import device_buffers

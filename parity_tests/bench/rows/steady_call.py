@@ -11,8 +11,7 @@ import numpy as np
 
 from parity_tests.bench.contestants import SAME_MODE, bind, jit
 from parity_tests.bench.measuring import python_frames, seconds_per_call
-from parity_tests.bench.pool import Pool
-from parity_tests.bench.row import Row, Size, sampler
+from parity_tests.bench.pool import Pool, Row, Size, sampler
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
 
 CONSTANTS: dict[Size, Sequence[int]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import inspect
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -86,39 +86,50 @@ def writeable_arrays(fun: Callable[..., Any]) -> list[np.ndarray[Any, Any]]:
     ]
 
 
-def checksums(fun: Callable[..., Any]) -> list[tuple[str, int]]:
-    """Return the type and a checksum of each array that a function may write to.
+class Watched:
+    """The NumPy arrays that a function may write to, as they are now.
 
     The checksum of a large array is of every n-th element.
 
     Example::
 
-        checksums(step) == checksums(step)  # unless somebody writes into an array in between
+        watched = Watched(step)
+        step(x)
+        watched.written() == ("float32[64]",)
     """
-    found = writeable_arrays(fun)
-    steps = [max(1, each.nbytes // CHECKED_BYTES) for each in found]
-    return [
-        (
-            f"{each.dtype}[{','.join(map(str, each.shape))}]",
-            zlib.crc32(each.reshape(-1)[::step].tobytes()),
-        )
-        for each, step in zip(found, steps, strict=True)
-    ]
+
+    def __init__(self, fun: Callable[..., Any]) -> None:
+        self._before = [(each, _checksum(each)) for each in writeable_arrays(fun)]
+
+    def written(self, *, in_place: bool = False) -> tuple[str, ...]:
+        """Return the types of the arrays that were written into since, each once.
+
+        A type that another array has too, which is as it was, is left out. With `in_place` those
+        are left out that JAX copies before it computes with them.
+        """
+        same = {type_of(each) for each, before in self._before if _checksum(each) == before}
+        kept = [each for each, _ in self._before if not (in_place and _is_copied(each))]
+        return tuple(dict.fromkeys(type_of(each) for each in kept if type_of(each) not in same))
 
 
-def written(before: Sequence[tuple[str, int]], after: Sequence[tuple[str, int]]) -> tuple[str, ...]:
-    """Return the types of the arrays whose checksums differ, each once.
-
-    A type that another array has too, which is as it was, is left out.
+def type_of(array: Any) -> str:
+    """Write the type of an array.
 
     Example::
 
-        written([("float32[3]", 1)], [("float32[3]", 2)]) == ("float32[3]",)
+        type_of(np.zeros((2, 3))) == "float64[2,3]"
     """
-    if len(before) != len(after):  # the function refers to others now
-        return ()
-    same = {type_ for (type_, one), (_, two) in zip(before, after, strict=True) if one == two}
-    return tuple(dict.fromkeys(type_ for type_, _ in before if type_ not in same))
+    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
+
+
+def _checksum(array: np.ndarray[Any, Any]) -> int:
+    step = max(1, array.nbytes // CHECKED_BYTES)
+    return zlib.crc32(array.reshape(-1)[::step].tobytes())
+
+
+def _is_copied(array: np.ndarray[Any, Any]) -> bool:
+    """Say whether JAX computes with a copy, because the array is strided, or its dtype too wide."""
+    return not array.flags.c_contiguous or jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype
 
 
 def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:

@@ -5,9 +5,9 @@ that looks the same and is safe, and has the function that finds it. `detection`
 A hazard is possible, not certain: no jaxpr tells whether a NumPy array is written to later.
 """
 
-from parity_tests.observe.hazards.built_once import BuiltOnce as BuiltOnce
+from parity_tests.observe.hazards.detection import BuiltOnce as BuiltOnce
+from parity_tests.observe.hazards.detection import MeasuredTraces as MeasuredTraces
 from parity_tests.observe.hazards.detection import changing_reads as changing_reads
 from parity_tests.observe.hazards.detection import detect as detect
 from parity_tests.observe.hazards.detection import reads_before_its_end as reads_before_its_end
 from parity_tests.observe.hazards.detection import reads_of_calls as reads_of_calls
-from parity_tests.observe.hazards.measured_trace import MeasuredTraces as MeasuredTraces

@@ -2,53 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+from typing import Any
 
+from parity_tests.evidence.hazards_found import HazardsFound
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.source_places import code_at
-from parity_tests.observe.hazards import (
-    captured_and_donated,
-    folded_by_legacy_alone,
-    hands_on_the_environment,
-    hoisted_more_than_once,
-    implicit_transfer,
-    incompatible_devices,
-    placement_of_outputs,
-    reads_jaxpr_constants,
-    reads_lowered_modules,
-    reads_the_flag,
-    writeable_numpy_array,
-)
-from parity_tests.observe.hazards.both_forms import BothForms
+from parity_tests.observe import failures
+from parity_tests.observe.hazards import arrays, devices, reads
+from parity_tests.observe.hazards.reads import BothForms
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
     read_before_its_end,
     traced_in_forms,
+    traced_program,
 )
-from parity_tests.observe.jaxpr_reads import Reads
-from parity_tests.observe.reads_left import read_back
+from parity_tests.observe.reads.recorder import Reads, read_back
+from parity_tests.observe.reads.recording import has_read_at_import, recording
+from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind
 
 # In the order in which a report lists them.
 DETECTORS: dict[HazardKind, Callable[[TracedProgram], Iterable[Hazard]]] = {
-    "writeable NumPy array": writeable_numpy_array.find,
-    "captured and donated": captured_and_donated.find,
-    "incompatible devices": incompatible_devices.find,
-    "implicit transfer": implicit_transfer.find,
-    "placement of outputs": placement_of_outputs.find,
-    "hoisted more than once": hoisted_more_than_once.find,
-    "folded by legacy alone": folded_by_legacy_alone.find,
+    "writeable NumPy array": arrays.writeable_numpy_array,
+    "captured and donated": arrays.captured_and_donated,
+    "incompatible devices": devices.incompatible_devices,
+    "implicit transfer": devices.implicit_transfer,
+    "placement of outputs": devices.placement_of_outputs,
+    "hoisted more than once": arrays.hoisted_more_than_once,
+    "folded by legacy alone": arrays.folded_by_legacy_alone,
 }
 
 
 # Of programs that read jaxprs or the flag while they are traced.
 DETECTORS_OF_READS: dict[HazardKind, Callable[[BothForms], Iterable[Hazard]]] = {
-    "reads jaxpr constants": reads_jaxpr_constants.find,
-    "reads the flag": reads_the_flag.find,
-    "reads lowered modules": reads_lowered_modules.find,
-    "hands on the environment": hands_on_the_environment.find,
+    "reads jaxpr constants": reads.reads_jaxpr_constants,
+    "reads the flag": reads.reads_the_flag,
+    "reads lowered modules": reads.reads_lowered_modules,
+    "hands on the environment": reads.hands_on_the_environment,
 }
 
 
@@ -122,3 +118,86 @@ def changing_reads(program: Program) -> tuple[Hazard, ...]:
 
 def _of_reads(both: BothForms) -> list[Hazard]:
     return [hazard for find in DETECTORS_OF_READS.values() for hazard in find(both)]
+
+
+# -- off the trace of a measurement ----------------------------------------------------------------
+
+
+class MeasuredTraces:
+    """What the traces of a process tell of hazards, as long as no program of it reads anything.
+
+    `has_read` says that one did: nothing need be watched any more.
+    """
+
+    def __init__(self) -> None:
+        self.has_read = False
+        self._found: HazardsFound | None = None
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch a block that imports a program, or measures it in simplified form on stock JAX."""
+        self._found = None
+        with recording() as reads:
+            yield
+        # Of two recordings, one within the other, the outer one misses reads of modules.
+        if reads or has_read_at_import():
+            self.has_read = True
+
+    def note(self, own: OwnJit, traced: Any) -> None:
+        """Detect the hazards of a program that has just been traced in such a block.
+
+        Nobody else holds its arrays then, so who holds them tells who can write to them.
+        """
+        # A detector asks the program's own trees and arrays, which may raise.
+        try:
+            self._found = HazardsFound(hazards=of_trace(traced_program(own, traced)))
+        except Exception as error:  # noqa: BLE001
+            self._found = HazardsFound(not_detected=failures.it_raised(error))
+
+    def found(self) -> HazardsFound | None:
+        """Return the hazards of the program of the last block; None where its trace cannot tell.
+
+        Example::
+
+            with traces.watching():
+                measure(program, "jax-simplified", on_traced=traces.note)
+            traces.found()
+        """
+        return None if self.has_read else self._found
+
+
+class BuiltOnce:
+    """A program whose factory, or whose callable of arguments, runs once.
+
+    `has_read` says that it read something of jaxprs or the flag, which it does otherwise in the
+    other form. With `records` that is watched here, else whoever watches the measurement sets it.
+
+    Example::
+
+        once = BuiltOnce(targets.load_one("my_model:step"), records=True)
+        once.program.build() and once.program.build()
+    """
+
+    def __init__(self, program: Program, *, records: bool) -> None:
+        self.has_read = False
+        self._records = records
+        args = program.mark.args
+        if args is None:
+            self.program = replace(program, function=self._once(program.function), anew=program)
+        elif callable(args):
+            mark = replace(program.mark, args=self._once(args))
+            self.program = replace(program, mark=mark, anew=program)
+        else:
+            self.program = program
+
+    def _once(self, make: Callable[[], Any]) -> Callable[[], Any]:
+        @cache
+        def made() -> Any:
+            if not self._records:
+                return make()
+            with recording() as reads:
+                result = make()
+            self.has_read = bool(reads)
+            return result
+
+        return made

@@ -13,11 +13,10 @@ from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.donating_jits import DonatingJit, donating_jits
 from parity_tests.jaxpr.live_part import live_part
 from parity_tests.jaxpr.same_program import is_same_program
-from parity_tests.observe.hazards.both_forms import BothForms, in_form
-from parity_tests.observe.import_reads import reads_reaching
-from parity_tests.observe.jaxpr_reads import Reads, recording
+from parity_tests.observe.hazards.reads import BothForms, in_form
 from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold, traced_as_it_takes
-from parity_tests.observe.reads_left import left_in
+from parity_tests.observe.reads.recorder import Reads, left_in
+from parity_tests.observe.reads.recording import reads_reaching, recording
 from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import Hazard, HazardKind

@@ -9,10 +9,9 @@ from typing import Any
 
 from engine import api
 from engine.runtime.watching import Execution, Watcher, watch, watcher
-from parity_tests.suites.collected.aliases import of_donating
-from parity_tests.suites.collected.candidates import BEFORE_TESTS, Candidate, Ran
 from parity_tests.suites.collected.folder import CollectionFolder
-from parity_tests.suites.collected.writing import candidate, not_seen
+from parity_tests.suites.collected.index import BEFORE_TESTS, Candidate, Ran
+from parity_tests.suites.collected.writing import candidate, not_seen, of_donating
 
 
 class Collector:

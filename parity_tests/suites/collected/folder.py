@@ -15,8 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from parity_tests.suites.collected import index
-from parity_tests.suites.collected.candidates import Candidate
-from parity_tests.suites.collected.index import CollectedProgram, Collection
+from parity_tests.suites.collected.index import Candidate, CollectedProgram, Collection
 from parity_tests.suites.versions import versions
 from reports.output.files import write_atomically
 

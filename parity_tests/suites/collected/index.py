@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pydantic
 
 from reports.rows.row import Row
+
+if TYPE_CHECKING:
+    from parity_tests.reduce.stand_alone_file import Written
 
 SCHEMA = 1
 NAME = "index.json"
@@ -57,3 +62,24 @@ def read(file: Path) -> Collection:
 
 # What `read` raises for a file that is no index.
 UNREADABLE = (pydantic.ValidationError, ValueError)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Which test runs: its node id, "" outside of tests, and its place among the tests."""
+
+    test: str
+    order: int
+
+
+# While modules are imported, which each process does before its first test.
+BEFORE_TESTS = Ran("", -1)
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A program as one test ran it: its row, and its file where one can be written."""
+
+    row: CollectedProgram
+    order: int
+    written: Written | None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 
 from parity_tests.suites.stock_runs.heard import Heard, Phase, Uncollected
-from parity_tests.suites.stock_runs.interpreters import SuitePython
-from parity_tests.suites.stock_runs.side_run import SideRun
+from parity_tests.suites.stock_runs.side_run import SideRun, SuitePython
 from reports.rows.suite_runs import SuiteOutcome, SuiteSide
 
 NOT_COLLECTED = "not collected"
@@ -75,7 +75,7 @@ def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
     flags = [each["flag"] for each in heard.versions if each["flag"] is not None]
     counts = Counter(outcome_of(run, test).outcome for test in run.selected)
     return SuiteSide(
-        side=run.order.side,
+        side=run.side,
         interpreter=python.name,
         executable=heard.begin.get("executable", str(python.python)),
         python=heard.begin.get("python", ""),
@@ -90,3 +90,37 @@ def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
         starts=run.starts,
         ending=run.ending,
     )
+
+
+# Addresses, names of temporary files, and numbers: these are others in each process.
+_PASSING = re.compile(r"0x[0-9a-fA-F]+|\btmp[a-z0-9_]{8}\b|[-+]?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+# Lines that pytest marks as those of the exception; the others show the source.
+_OF_EXCEPTION = re.compile(r"^E  +(.*)$", re.MULTILINE)
+
+
+def without_numbers(text: str) -> str:
+    """Return a text with each number, address and name of a temporary file as "#", on one line.
+
+    Example::
+
+        >>> without_numbers("off by 4.5e-3 at 0x7f00")
+        'off by # at #'
+    """
+    return " ".join(_PASSING.sub("#", text).split())
+
+
+def have_one_reason(one: SuiteOutcome, other: SuiteOutcome) -> bool:
+    """Say whether two outcomes give the same exception with the same message.
+
+    Example::
+
+        have_one_reason(legacy, simplified)
+    """
+    return _reason(one) == _reason(other)
+
+
+def _reason(outcome: SuiteOutcome) -> tuple[str, str]:
+    # The summary is the first line of a message. The text is cut, and has no such lines with
+    # --tb=no.
+    said = "\n".join(_OF_EXCEPTION.findall(outcome.text))
+    return without_numbers(outcome.summary), without_numbers(said)

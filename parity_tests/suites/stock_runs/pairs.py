@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from parity_tests.processes.worker_process import supervise
-from parity_tests.suites.stock_runs.interpreters import SuitePython
 from parity_tests.suites.stock_runs.outcomes import NOT_RUN, outcome_of
-from parity_tests.suites.stock_runs.side_run import Order, SideRun
+from parity_tests.suites.stock_runs.side_run import Asked, SideRun, SuitePython
 from reports.rows.suite_runs import STOCK_SIDES, StockSide, SuiteComparison
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What is asked of every child: arguments, options, and limits, as in `Order`."""
-
-    arguments: Sequence[str]
-    options: Mapping[str, Any]
-    started_in: Path
-    timeout: float = 0.0
-    has_cache: bool = True
-    only: Sequence[str] | None = None
 
 
 @dataclass
@@ -71,20 +57,18 @@ class Pair:
         return legacy.outcome, simplified.outcome
 
 
-def run_pair(
-    python: SuitePython, asked: Asked, folder: Path, pair: Pair, tell: Callable[[str], None]
-) -> None:
+def run_pair(pair: Pair, asked: Asked, folder: Path, tell: Callable[[str], None]) -> None:
     """Run both sides into `pair`, then the tests that differ once more.
 
     `pair` is given, so that an interrupt leaves what is known by then. `tell` gets a line of text
     when a side begins and ends.
     """
-    _run_sides(python, asked, folder / "first", pair.first, tell)
+    _run_sides(pair.python, asked, folder / "first", pair.first, tell)
     differing = [test for test in pair.tests() if differs(pair.compared(test))]
     if differing:
-        tell(f"{len(differing)} tests differ on {python.name}: they run once more")
+        tell(f"{len(differing)} tests differ on {pair.python.name}: they run once more")
         pair.asked_again = frozenset(differing)
-        _run_sides(python, replace(asked, only=differing), folder / "again", pair.again, tell)
+        _run_sides(pair.python, replace(asked, only=differing), folder / "again", pair.again, tell)
 
 
 def _run_sides(
@@ -96,19 +80,7 @@ def _run_sides(
 ) -> None:
     # One after the other: tests that measure time are not disturbed.
     for side in STOCK_SIDES:
-        order = Order(
-            side=side,
-            python=python.python,
-            is_own=python.is_own,
-            arguments=asked.arguments,
-            options=asked.options,
-            started_in=asked.started_in,
-            folder=folder / side,
-            timeout=asked.timeout,
-            has_cache=asked.has_cache,
-            only=asked.only,
-        )
-        run = runs[side] = SideRun(order)
+        run = runs[side] = SideRun(side, python, asked, folder / side)
         supervise([run], at_once=1)
         tell(f"{side}, {python.name}: {len(run.heard.finished)} tests in {run.seconds:.1f} seconds")
 

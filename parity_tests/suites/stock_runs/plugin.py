@@ -19,12 +19,11 @@ import pytest
 from parity_tests.processes.interpreters import InterpreterError
 from parity_tests.suites import reporting
 from parity_tests.suites.stock_runs import arguments
-from parity_tests.suites.stock_runs.interpreters import suite_pythons
-from parity_tests.suites.stock_runs.pairs import Asked, Pair, run_pair
+from parity_tests.suites.stock_runs.pairs import Pair, run_pair
 from parity_tests.suites.stock_runs.replaying import Place, reports_of
-from parity_tests.suites.stock_runs.summary import write_summary
+from parity_tests.suites.stock_runs.side_run import Asked, suite_pythons
+from parity_tests.suites.stock_runs.summary import summary_lines
 from parity_tests.suites.stock_runs.verdicts import Verdict, result_of, verdicts_of
-from reports import ReportRequest
 from reports.rows.suite_runs import SuiteRuns
 
 NAME = "constparity-stock-runs"
@@ -60,7 +59,7 @@ class StockRuns:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self._requests = _requested(config.option.constparity_report)
+        self._requests = reporting.requested(config.option.constparity_report)
         self._options = arguments.options_of_children(config)
         self._options["basetemp"] = config.option.basetemp
         self._arguments = arguments.arguments_of_children(config)
@@ -106,7 +105,7 @@ class StockRuns:
         )
         with _terminated_as_interrupted():
             for number, pair in enumerate(self._pairs):
-                run_pair(pair.python, asked, folder / str(number), pair, self._tell)
+                run_pair(pair, asked, folder / str(number), self._tell)
                 self._refuse_without_beginning(pair)
 
     def _report(self, session: pytest.Session) -> None:
@@ -143,8 +142,7 @@ class StockRuns:
         """Write what both sides said."""
         if self.result is not None:
             terminalreporter.section("constparity: stock JAX on both sides")
-            write_summary(self.result, terminalreporter.write_line)
-            for line in self._said:
+            for line in (*summary_lines(self.result), *self._said):
                 terminalreporter.write_line(line)
 
     @pytest.hookimpl(tryfirst=True)
@@ -156,13 +154,6 @@ class StockRuns:
             self._said.append(line)
             if not is_written and session.exitstatus == pytest.ExitCode.OK:
                 session.exitstatus = pytest.ExitCode.TESTS_FAILED
-
-
-def _requested(options: list[str]) -> list[ReportRequest]:
-    try:
-        return reporting.requested(options)
-    except (ValueError, OSError) as error:
-        raise pytest.UsageError(f"--constparity-report: {error}") from error
 
 
 def _without_workers(config: pytest.Config) -> None:

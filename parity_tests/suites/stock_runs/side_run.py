@@ -7,15 +7,51 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from parity_tests.processes.interpreters import interpreter_at, versions_of
 from parity_tests.suites.stock_runs import arguments
 from parity_tests.suites.stock_runs.heard import Heard, JournalFile, crash_of
 from reports.rows.suite_runs import StockSide
+
+# Not pydantic and no package of ours: a process of stock JAX has pytest and the project's packages.
+NEEDED = ("jax", "jaxlib", "pytest")
+
+
+@dataclass(frozen=True)
+class SuitePython:
+    """An interpreter, and its name in reports: "JAX 0.12.0.1", with its path if two are alike."""
+
+    python: Path
+    name: str
+    is_own: bool
+
+
+def suite_pythons(paths: Sequence[str]) -> list[SuitePython]:
+    """Return this interpreter and those at paths.
+
+    Raises `InterpreterError` where a path is no interpreter, or lacks jax or pytest.
+
+    Example::
+
+        [each.name for each in suite_pythons(["~/jax-0.12"])] == ["JAX 0.10.2", "JAX 0.12.0.1"]
+    """
+    found = [(Path(sys.executable), f"JAX {metadata.version('jax')}")]
+    for path in paths:
+        python = interpreter_at(path, needed=NEEDED)
+        found.append((python, f"JAX {versions_of(python).jax}"))
+    names = [name for _, name in found]
+    return [
+        SuitePython(python, name if names.count(name) == 1 else f"{name} ({python})", number == 0)
+        for number, (python, name) in enumerate(found)
+    ]
+
 
 # A suite that crashes at every test is known after some: each start imports everything again.
 MOST_STARTS = 30
@@ -26,21 +62,16 @@ _ENDED_EARLY = (2, 3)  # interrupted, as by pytest.exit, and an internal error
 
 
 @dataclass(frozen=True)
-class Order:
-    """What the processes of a side are to run.
+class Asked:
+    """What is asked of every process.
 
     `timeout` is in seconds without any event, 0 for none. `has_cache` says that pytest's cache is
-    on. `only` are the tests to run, None for all
-    that the process collects.
+    on. `only` are the tests to run, None for all that the process collects.
     """
 
-    side: StockSide
-    python: Path
-    is_own: bool  # the interpreter of the parent
     arguments: Sequence[str]
     options: Mapping[str, Any]
     started_in: Path
-    folder: Path
     timeout: float = 0.0
     has_cache: bool = True
     only: Sequence[str] | None = None
@@ -50,7 +81,10 @@ class Order:
 class SideRun:
     """The processes of a side, one after the other; `supervise` polls them."""
 
-    order: Order
+    side: StockSide
+    python: SuitePython
+    asked: Asked
+    folder: Path
     heard: Heard = field(default_factory=Heard)
     finished: bool = False
     ending: str = ""  # why there was no end of the session
@@ -69,7 +103,7 @@ class SideRun:
         if (status := process.poll()) is not None:
             self.kill()
             self._has_ended(status)
-        elif self.order.timeout and time.monotonic() - self._last > self.order.timeout:
+        elif self.asked.timeout and time.monotonic() - self._last > self.asked.timeout:
             self._end_hung(process)
 
     def kill(self) -> None:
@@ -85,7 +119,7 @@ class SideRun:
     @property
     def selected(self) -> list[str]:
         """The tests that the side has collected, and was asked to run."""
-        only = None if self.order.only is None else set(self.order.only)
+        only = None if self.asked.only is None else set(self.asked.only)
         return [each for each in self.heard.collected if only is None or each in only]
 
     @property
@@ -96,7 +130,7 @@ class SideRun:
 
     @property
     def _folder(self) -> Path:
-        return self.order.folder / f"start{self.starts}"
+        return self.folder / f"start{self.starts}"
 
     def _start(self) -> subprocess.Popen[bytes]:
         self.starts += 1
@@ -105,8 +139,8 @@ class SideRun:
         self._journal = JournalFile(self._folder / "journal.jsonl")
         plan = self._folder / "plan.json"
         plan.write_text(json.dumps(self._plan()), encoding="utf-8")
-        environment = arguments.environment_of(self.order.side)
-        if not self.order.is_own:
+        environment = arguments.environment_of(self.side)
+        if not self.python.is_own:
             environment.pop("PYTHONHOME", None)  # it is of this interpreter
         with open(self._folder / "log", "wb") as log:
             self._process = subprocess.Popen(
@@ -114,7 +148,7 @@ class SideRun:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                cwd=self.order.started_in,
+                cwd=self.asked.started_in,
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for the parent, which then kills the group
             )
@@ -122,16 +156,16 @@ class SideRun:
         return self._process
 
     def _command(self, plan: Path) -> list[str]:
-        cache = self.order.folder / "cache" if self.order.has_cache else None
-        return arguments.command_of(self.order.python, self.order.arguments, plan, cache)
+        cache = self.folder / "cache" if self.asked.has_cache else None
+        return arguments.command_of(self.python.python, self.asked.arguments, plan, cache)
 
     def _plan(self) -> dict[str, Any]:
-        options = dict(self.order.options)
+        options = dict(self.asked.options)
         if options.get("basetemp"):
             options["basetemp"] = self._basetemp(Path(options["basetemp"]))
         return {
             "journal": str(self._journal.path),
-            "only": None if self.order.only is None else list(self.order.only),
+            "only": None if self.asked.only is None else list(self.asked.only),
             "without": sorted(self.heard.finished),
             "options": options,
         }
@@ -139,7 +173,7 @@ class SideRun:
     def _basetemp(self, folder: Path) -> str:
         """Name a folder of its own in that of the user: pytest empties it when it starts."""
         folder.mkdir(parents=True, exist_ok=True)
-        return str(folder / "-".join([*self.order.folder.parts[-3:], str(self.starts)]))
+        return str(folder / "-".join([*self.folder.parts[-3:], str(self.starts)]))
 
     def _end_hung(self, process: subprocess.Popen[bytes]) -> None:
         with contextlib.suppress(ProcessLookupError):
@@ -147,7 +181,7 @@ class SideRun:
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(_SECONDS_FOR_TRACEBACK)
         self.kill()
-        self._was_lost("hung", f"hung: no progress in {self.order.timeout:g} seconds")
+        self._was_lost("hung", f"hung: no progress in {self.asked.timeout:g} seconds")
 
     def _has_ended(self, status: int) -> None:
         if self.heard.end is None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from parity_tests.suites.stock_runs.reasons import without_numbers
+from parity_tests.suites.stock_runs.outcomes import without_numbers
 from reports.documents.suite_runs import WHAT_HELPS
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide, SuiteVersionChange
 
@@ -103,9 +103,3 @@ def _listed(title: str, groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
             yield f"    and {len(tests) - MOST_TESTS} more"
     if len(by_size) > MOST_GROUPS:
         yield f"  and {len(by_size) - MOST_GROUPS} more groups"
-
-
-def write_summary(result: SuiteRuns, write: Callable[[str], None]) -> None:
-    """Write the lines of the summary."""
-    for line in summary_lines(result):
-        write(line)

@@ -11,12 +11,12 @@ from parity_tests.suites.stock_runs.heard import Phase
 from parity_tests.suites.stock_runs.outcomes import (
     NOT_COLLECTED,
     NOT_RUN,
+    have_one_reason,
     is_good,
     phases_of,
     side_record,
 )
 from parity_tests.suites.stock_runs.pairs import Pair, differs, is_repeatable
-from parity_tests.suites.stock_runs.reasons import have_one_reason
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteVersionChange
 
 Kind = Literal[

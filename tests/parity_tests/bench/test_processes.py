@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from parity_tests.bench import measuring, processes, runner, stepping
+from parity_tests.bench import measuring, runner, stepping
 from parity_tests.bench.contestants import forget_programs
 from parity_tests.bench.rows.compile_time import compile_program
 from parity_tests.observe.calls import work_of_jax
@@ -25,7 +25,7 @@ class Written:
 
 def order_of(**places):
     taken = []
-    processes.step_in_turns([Written(name, each, taken) for name, each in places.items()])
+    runner.step_in_turns([Written(name, each, taken) for name, each in places.items()])
     return "".join(taken)
 
 
@@ -41,10 +41,10 @@ def test_those_who_have_no_part_in_a_row_wait_for_the_others():
 
 def test_a_process_that_does_not_go_on_is_an_error(tmp_path):
     turn = BenchTurn(contestant="legacy", rows=(1,), size="quick")
-    process = processes.LiveProcess(turn, tmp_path / "0", timeout=0.001)
+    process = runner.LiveProcess(turn, tmp_path / "0", timeout=0.001)
     with (
         closing(process),
-        pytest.raises(processes.BenchError, match=r"legacy, rows 1: no result in 0\.001 seconds"),
+        pytest.raises(runner.BenchError, match=r"legacy, rows 1: no result in 0\.001 seconds"),
     ):
         process.step()
 

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from parity_tests.bench import processes, runner
+from parity_tests.bench import runner
 from parity_tests.bench.rows import ROWS
 from parity_tests.cli import app
 from parity_tests.cli.exit_codes import Exit
@@ -65,7 +65,7 @@ def test_an_unknown_row_is_named():
 def test_a_process_that_fails_is_named_with_its_last_words(monkeypatch):
     monkeypatch.setitem(ROWS, 99, ROWS[10])  # in this process, and not in that of the contestant
     turn = BenchTurn(contestant="jax-simplified", rows=(99,), size="quick")
-    with pytest.raises(processes.BenchError) as failed:
+    with pytest.raises(runner.BenchError) as failed:
         runner.ask_for([turn])
     assert "jax-simplified, rows 99: exit status 1" in str(failed.value)
     assert "KeyError: 99" in str(failed.value)
@@ -116,7 +116,7 @@ def test_a_wrong_use_is_said_before_anything_runs(turns, capsys, arguments, said
 
 def test_a_process_that_failed_exits_with_could_not_compare(monkeypatch, capsys):
     def fail(turns, *, timeout):
-        raise processes.BenchError("legacy, rows 1: signal SIGKILL")
+        raise runner.BenchError("legacy, rows 1: signal SIGKILL")
 
     monkeypatch.setattr(runner, "ask_for", fail)
     assert app.main(["bench", "--rows", "1"]) == Exit.COULD_NOT_COMPARE
@@ -126,7 +126,7 @@ def test_a_process_that_failed_exits_with_could_not_compare(monkeypatch, capsys)
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (processes.BenchError("manual, rows 10: signal SIGKILL"), Exit.COULD_NOT_COMPARE),
+        (runner.BenchError("manual, rows 10: signal SIGKILL"), Exit.COULD_NOT_COMPARE),
         (KeyboardInterrupt(), Exit.INTERRUPTED),
     ],
 )

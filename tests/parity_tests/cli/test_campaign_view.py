@@ -122,6 +122,15 @@ def test_a_program_without_findings_that_changed_its_process_has_one_line(faults
     )
 
 
+def test_a_safe_program_that_fails_today_has_one_line(faults, rows):
+    fails = reason("as it is written, call 2 fails in both forms: E: no", "failure", "safe")
+    flip = rows["good"].flip.model_copy(update={"reasons": (fails,)})
+    row = rows["good"].model_copy(update={"flip": flip})
+    text = printed(faults.model_copy(update={"programs": (row,)}), "good")
+    [line] = [each for each in text.splitlines() if each.startswith("good (")]
+    assert line.endswith("): as it is written, call 2 fails in both forms: E: no")
+
+
 def test_the_later_lines_of_a_reason_stand_below_the_first(faults, rows):
     row = rows["other_value"].model_copy(update={"reasons": ("printed: two\nlines",)})
     text = printed(faults.model_copy(update={"programs": (row,)}), "other_value")

@@ -6,7 +6,7 @@ import pytest
 
 from parity_tests.cli import app
 from parity_tests.environments import making, store
-from parity_tests.environments.locks import FolderLock
+from parity_tests.environments.store import FolderLock
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from parity_tests.cli.folded_names import folded
+from parity_tests.cli.explain_view import folded
 
 
 @pytest.mark.parametrize(

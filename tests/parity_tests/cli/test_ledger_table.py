@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from parity_tests.cli.ledger_table import print_ledger
+from parity_tests.cli.explain_view import print_ledger
 from reports.document import Cell, Column, Table
 from reports.rows import SIDES
 

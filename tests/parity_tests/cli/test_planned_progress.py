@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from parity_tests.cli import planned_progress
-from parity_tests.cli.planned_progress import CampaignProgress
+from parity_tests.cli import planned_view
+from parity_tests.cli.planned_view import CampaignProgress
 from parity_tests.planned.going import Tally
 
 
@@ -14,7 +14,7 @@ from parity_tests.planned.going import Tally
 def clock(monkeypatch):
     """A clock that stands still until a test sets it, in minutes."""
     now = [0.0]
-    monkeypatch.setattr(planned_progress, "time", SimpleNamespace(monotonic=lambda: now[0] * 60))
+    monkeypatch.setattr(planned_view, "time", SimpleNamespace(monotonic=lambda: now[0] * 60))
     return now
 
 

@@ -1,8 +1,7 @@
 import pytest
 import typer
 
-from parity_tests.cli.options import Judging
-from parity_tests.cli.project_settings import project_settings
+from parity_tests.cli.options import Judging, project_fail_on
 
 
 @pytest.fixture
@@ -51,7 +50,7 @@ def test_without_settings_the_default_rules_hold(project):
 def test_settings_that_cannot_be_read_name_the_file(project, capsys, text, said):
     project(text)
     with pytest.raises(typer.Exit):
-        project_settings()
+        project_fail_on()
     printed = capsys.readouterr().err
     assert said in printed
     assert "pyproject.toml" in printed
@@ -62,7 +61,7 @@ def test_settings_of_the_plugin_stand_beside_those_of_the_commands(project):
         '[tool.constparity]\nfail-on = "drift"\n[tool.constparity.pytest]\nsees = "simplified"\n'
         'timeout = 3\nreport = ["json:a.json"]\nxfail = ["a.toml"]\nbaseline = "b.toml"\n'
     )
-    assert project_settings().fail_on == "drift"
+    assert project_fail_on() == "drift"
 
 
 def test_a_rule_of_the_project_that_is_unknown_says_where_it_stands(project):

@@ -54,6 +54,30 @@ def test_a_failure_of_all_sides_is_told_once():
     ]
 
 
+def test_failures_that_name_an_object_are_one_whatever_its_address():
+    sides = ("legacy", "simplified", "jax-legacy", "jax-simplified")
+    reasons = [
+        f"{side}: exception in trace: OSError: no <A at 0x7f3a1{n}> of 14072319871{n}00 (m.py:3)"
+        for n, side in enumerate(sides)
+    ]
+    for in_full in (False, True):
+        assert list(told_once(reasons, None, in_full=in_full)) == [
+            f"{reasons[0]}; likewise simplified, jax-legacy, jax-simplified"
+        ]
+    said = flip(
+        "jax-legacy fails today, alike: exception in trace: OSError: no <A at 0x7fb2c8> of "
+        "14072319871900"
+    )
+    assert list(told_once(reasons, said)) == ["exception in trace: likewise legacy, simplified"]
+
+
+def test_a_call_as_written_that_the_flip_verdict_tells_is_not_told_again():
+    differs = "call 2 gives other values at the only output: 1 of 2 elements"
+    reasons = [f"{PAIRS[3]}: calls as written: {differs}"]
+    assert list(told_once(reasons, flip(f"as it is written, {differs}"))) == []
+    assert list(told_once(reasons, flip("outputs are different"))) == reasons
+
+
 def test_printed_jaxprs_are_printed_for_the_first_pair_unless_all_is_asked_for():
     reasons = [f"{pair}: printed jaxpr: 1 line against 1 line ({pair})" for pair in PAIRS[:2]]
     assert list(told_once(reasons, None)) == [f"{reasons[0]}; likewise {PAIRS[1]}"]

@@ -11,10 +11,9 @@ from waiting import alive, await_
 
 from parity_tests.environments import installers, making, store
 from parity_tests.environments.find_python import NoPythonError
-from parity_tests.environments.locks import FolderLock
 from parity_tests.environments.making import MakingError, environment_for
 from parity_tests.environments.requirements import RequirementError
-from parity_tests.environments.store import MARKER
+from parity_tests.environments.store import MARKER, FolderLock
 from parity_tests.processes.interpreters import NEEDED
 
 ROOT = Path(__file__).parents[3]

@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.environments import store
-from parity_tests.environments.locks import FolderLock
-from parity_tests.environments.store import MARKER, Environment
+from parity_tests.environments.store import MARKER, Environment, FolderLock
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import tomllib
 
 import pytest
 
-from parity_tests.cli.project_settings import project_settings
+from parity_tests.cli.options import project_fail_on
 from parity_tests.jobs import ProjectError
 from parity_tests.jobs.changes import Change, Kept
 from parity_tests.jobs.pyproject_section import section, section_change
@@ -36,7 +36,7 @@ def test_without_a_file_it_is_the_file(plant):
 
 def test_its_rules_are_read_and_are_the_default_ones(plant, monkeypatch):
     monkeypatch.chdir(plant({"pyproject.toml": section()}))
-    assert fail_rules.parse(project_settings().fail_on) == fail_rules.parse(fail_rules.DEFAULT)
+    assert fail_rules.parse(project_fail_on()) == fail_rules.parse(fail_rules.DEFAULT)
 
 
 @pytest.mark.parametrize("before", ["[tool.constparity]\n", "[tool.constparity.pytest]\nx = 1\n"])

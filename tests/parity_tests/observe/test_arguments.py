@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from parity_tests.observe.arguments import described
+from parity_tests.observe.observation import described
 
 
 def paths(fun, *args, **kwargs):

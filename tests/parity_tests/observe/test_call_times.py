@@ -1,7 +1,7 @@
 import jax.numpy as jnp
 import pytest
 
-from parity_tests.observe import call_times
+from parity_tests.observe import later_calls
 
 
 class Counting:
@@ -14,25 +14,25 @@ class Counting:
 
 @pytest.mark.parametrize(("most", "taken"), [(0, 0), (2, 2), (5, 5)])
 def test_it_calls_as_often_as_it_is_told(most, taken, monkeypatch):
-    monkeypatch.setattr(call_times, "SECONDS", 60.0)  # the first call may start the backend
+    monkeypatch.setattr(later_calls, "SECONDS", 60.0)  # the first call may start the backend
     call = Counting()
-    assert call_times.take(lambda: call, most).samples == call.calls == taken
+    assert later_calls.time_calls(lambda: call, most).samples == call.calls == taken
 
 
 @pytest.mark.parametrize(("for_enough", "taken"), [(60.0, 7), (0.0, 3)])
 def test_slow_programs_are_called_less_often(for_enough, taken, monkeypatch):
-    monkeypatch.setattr(call_times, "SECONDS", 0.0)
-    monkeypatch.setattr(call_times, "SECONDS_FOR_ENOUGH", for_enough)
-    assert call_times.take(Counting, 20).samples == taken
+    monkeypatch.setattr(later_calls, "SECONDS", 0.0)
+    monkeypatch.setattr(later_calls, "SECONDS_FOR_ENOUGH", for_enough)
+    assert later_calls.time_calls(Counting, 20).samples == taken
 
 
 def test_each_call_is_kept_and_short_in_a_report():
-    times = call_times.take(Counting, 5)
+    times = later_calls.time_calls(Counting, 5)
     assert len(times.seconds) == times.samples == 5
-    assert all(round(each, call_times.DIGITS) == each for each in times.seconds)
+    assert all(round(each, later_calls.DIGITS) == each for each in times.seconds)
 
 
 def test_dispatching_is_part_of_a_call():
-    times = call_times.take(Counting, 5)
+    times = later_calls.time_calls(Counting, 5)
     assert 0 < times.dispatch <= times.call
-    assert call_times.take(Counting, 0).dispatch is None
+    assert later_calls.time_calls(Counting, 0).dispatch is None

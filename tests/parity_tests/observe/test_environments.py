@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.observe.environments import environments_told
+from parity_tests.observe.reads.flag import environments_told
 
 NAME = "CONSTPARITY_TEST_OF_ENVIRONMENTS"
 

@@ -3,7 +3,7 @@
 import jax
 import pytest
 
-from parity_tests.observe import jax_events
+from parity_tests.observe import calls
 
 
 @pytest.mark.parametrize("has_unregister", [True, False])  # from JAX 0.8.3 on
@@ -12,9 +12,9 @@ def test_events_are_heard_within_the_block_alone(monkeypatch, has_unregister):
         monkeypatch.delattr(jax.monitoring, "unregister_event_listener")
         monkeypatch.delattr(jax.monitoring, "unregister_event_duration_listener")
     heard = []
-    with jax_events.events(heard.append):
+    with calls.events(heard.append):
         jax.monitoring.record_event("/a")
-        with jax_events.durations(heard.append):
+        with calls.durations(heard.append):
             jax.monitoring.record_event_duration_secs("/b", 1.0, why="x")
         jax.monitoring.record_event_duration_secs("/c", 1.0)
     jax.monitoring.record_event("/d")

@@ -7,8 +7,9 @@ import sys
 import jax
 import jax.numpy as jnp
 
-from parity_tests.observe.jaxpr_reads import FLAG, recording
-from parity_tests.observe.reads_left import left_in, read_back
+from parity_tests.observe.environment import FLAG
+from parity_tests.observe.reads.recorder import left_in, read_back
+from parity_tests.observe.reads.recording import recording
 from parity_tests.processes.side_environment import environment_of, with_our_packages
 
 TABLE = jnp.arange(64.0)
@@ -54,8 +55,8 @@ def test_a_block_that_reads_nothing_leaves_no_file(tmp_path):
 def test_the_file_outlives_its_process(tmp_path):
     script = (
         "import os, pathlib, jax\n"
-        "from parity_tests.observe.jaxpr_reads import recording\n"
-        "from parity_tests.observe.reads_left import left_in\n"
+        "from parity_tests.observe.reads.recorder import left_in\n"
+        "from parity_tests.observe.reads.recording import recording\n"
         "with left_in(pathlib.Path('reads')) as leave, recording(leave):\n"
         "    os.chdir('/')\n"
         "    exec(compile('def ends():\\n    if jax.config." + FLAG + ": os.abort()\\n"

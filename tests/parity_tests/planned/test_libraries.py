@@ -4,7 +4,7 @@ from functools import partial
 
 import pytest
 
-from parity_tests.environments.locks import FolderLock
+from parity_tests.environments.store import FolderLock
 from parity_tests.planned.ecosystem import Programs, gather
 from parity_tests.planned.libraries import with_libraries
 from parity_tests.planned.spec import CorpusSpec, LibrarySpec, Spec, SpecError

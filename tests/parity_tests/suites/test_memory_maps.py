@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from parity_tests.suites import last_words
-from parity_tests.suites.memory_maps import allowed, count_of, why_it_died
+from parity_tests.suites.last_words import allowed, count_of, why_it_died
 
 
 def test_memory_maps_of_a_process_are_counted_where_the_system_limits_them():
@@ -18,7 +18,7 @@ def test_memory_maps_of_a_process_are_counted_where_the_system_limits_them():
 
 def test_the_last_words_of_a_process_name_its_memory_maps(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(last_words, "heard", lambda pipe, process: (b"", 64_900))
-    monkeypatch.setattr("parity_tests.suites.memory_maps.allowed", lambda: 65_530)
+    monkeypatch.setattr("parity_tests.suites.last_words.allowed", lambda: 65_530)
     (tmp_path / "journals").mkdir()
     with open(os.devnull) as nothing:
         monkeypatch.setattr(sys, "stdin", nothing)
@@ -44,7 +44,7 @@ def test_they_are_counted_until_the_process_ends(monkeypatch, word):
             twice.set()
         return found or 0
 
-    monkeypatch.setattr("parity_tests.suites.memory_maps.count_of", count)
+    monkeypatch.setattr("parity_tests.suites.last_words.count_of", count)
     ours, theirs = os.pipe()
 
     def end():

@@ -210,3 +210,107 @@ def writes_where_memory_may_be_shared():
         return y + add(x)
 
     return step, (X,)
+
+
+@program
+def fills_a_buffer_that_it_passes():
+    """Its buffer is an argument of its jit, and captured by the tester's alone."""
+    buffer, add = aligned(0.0), jax.jit(lambda x, y: x + y)
+
+    def step(x):
+        buffer[:] += 1
+        return jax.block_until_ready(add(x, buffer))
+
+    return step, (X,)
+
+
+@program
+def writes_and_traces_anew():
+    """Each call has a jit of its own, which captures what the array holds then."""
+    offset = aligned(1.0)
+
+    def step(x):
+        y = jax.block_until_ready(jax.jit(lambda x: x + offset)(x))
+        offset[:] += 1
+        return y
+
+    return step, (X,)
+
+
+@program
+def sets_another_array():
+    """Nothing is written into an array: the attribute is another one after each call."""
+
+    class Model:
+        def __init__(self):
+            self.weights, self.version = aligned(1.0), 0
+            self.scale = jax.jit(lambda version, x: x * self.weights, static_argnums=0)
+
+        def __call__(self, x):
+            y = jax.block_until_ready(self.scale(self.version, x))
+            self.weights, self.version = self.weights * 2, self.version + 1
+            return y
+
+    return Model(), (X,)
+
+
+@program
+def writes_into_an_array_that_is_copied():
+    """JAX copies a strided array before it computes with it."""
+    offset = np.ones(128, np.float32)[::2]
+    return counting(offset, jax.jit(lambda x: x + offset)), (X,)
+
+
+@program
+def works_once():
+    """Its second call is of another type, so it is traced again, without the array it captured."""
+    first = jnp.arange(64.0)
+    state = {"weights": first}
+    distance = jax.jit(lambda w: jnp.sum((w - first) ** 2))
+    narrow = jax.jit(lambda w: w.astype(jnp.bfloat16), donate_argnums=0)
+
+    def step():
+        y = distance(state["weights"])
+        if not isinstance(y, jax.core.Tracer):
+            state["weights"] = narrow(state["weights"])
+            first.delete()
+        return y
+
+    return step, ()
+
+
+@program
+def alternates_the_width():
+    """JAX cannot lower what the trace of the first call has kept of the array, under 64 bits."""
+    table, calls = np.arange(64) * 0.1, []
+    scale = jax.jit(lambda x: x * table)
+
+    def step(x):
+        calls.append(None)
+        with jax.enable_x64(len(calls) % 2 == 0):
+            return scale(x)
+
+    return step, (X,)
+
+
+@program
+def names_an_object_when_it_fails():
+    calls = []
+    scale = jax.jit(lambda x: x * 2)
+
+    def step(x):
+        calls.append(None)
+        if len(calls) > 2 and not isinstance(x, jax.core.Tracer):
+            raise RuntimeError(f"closed: {object()}")
+        return scale(x)
+
+    return step, (X,)
+
+
+@program
+def fails_with_an_object_in_its_message():
+    def refuses(x):
+        raise RuntimeError(f"closed: {object()}")
+
+    scale = jax.jit(lambda x: x * 2)
+    return lambda x: refuses(scale(x)), (X,)

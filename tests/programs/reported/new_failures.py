@@ -67,3 +67,15 @@ def on_two_devices():
         return scale(x) + near
 
     return apart, (x,)
+
+
+@program
+def under_a_guard():
+    offsets = np.arange(64.0, dtype=np.float32)
+    ones = jax.device_put(np.ones(64, np.float32))
+    jax.config.update("jax_transfer_guard_host_to_device", "disallow")
+
+    def moved(x):
+        return x + offsets  # the table
+
+    return moved, (ones,)

@@ -6,7 +6,7 @@ import jax
 import pytest
 from other_python import other_python
 
-from parity_tests.suites.stock_runs.interpreters import suite_pythons
+from parity_tests.suites.stock_runs.side_run import suite_pythons
 
 SUITE = """
 import jax, jax.numpy as jnp

@@ -13,7 +13,7 @@ from parity_tests.processes.worker_process import supervise
 from parity_tests.suites.stock_runs import side_run
 from parity_tests.suites.stock_runs.heard import crash_of
 from parity_tests.suites.stock_runs.outcomes import outcome_of
-from parity_tests.suites.stock_runs.side_run import Order, SideRun
+from parity_tests.suites.stock_runs.side_run import Asked, SideRun, SuitePython
 
 CRASHES = """
 def test_before(): pass
@@ -64,16 +64,9 @@ def test_a_suite_that_always_crashes_is_given_up(plant, tmp_path, monkeypatch):
 @pytest.mark.parametrize("x", range(5))
 def test_crashes(x): os._exit(1)
 """)
-    order = Order(
-        side="jax-legacy",
-        python=Path(sys.executable),
-        is_own=True,
-        arguments=["-q"],
-        options={},
-        started_in=folder,
-        folder=tmp_path,
-    )
-    run = SideRun(order)
+    asked = Asked(arguments=["-q"], options={}, started_in=folder)
+    python = SuitePython(Path(sys.executable), "this JAX", is_own=True)
+    run = SideRun("jax-legacy", python, asked, tmp_path)
     supervise([run])
     assert run.starts == 3
     assert run.ending.startswith("given up after 3 processes")

@@ -1,19 +1,66 @@
-"""Reads at import: what a module read of jaxprs or the flag, and which of its programs use it.
+"""Recordings of reads: over a block, over the import of a module, and over calls of a program.
 
-A module is imported once in a process, in one form. So nothing is compared: captured arrays that
-legacy has are not there in simplified, and the flag has its other value.
+For the time of a block, properties that record stand in the place of JAX's own on the public
+classes of `jax.extend.core`, on `jax.config` and on `os.environ`.
 """
 
 from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
+
+import jax
 
 from parity_tests import targets
-from parity_tests.observe.jaxpr_reads import Reads, Seen, Site, recording
+from parity_tests.observe import stages
+from parity_tests.observe.reads import flag, jaxpr
+from parity_tests.observe.reads.recorder import Reads, Seen, Site, left_in
+from parity_tests.program import Program
+from reports.rows import Side
+
+
+@contextmanager
+def recording(
+    on_read: Callable[[Site, Seen], object] = lambda site, seen: None,
+) -> Iterator[Reads]:
+    """Record the reads of a block, which may raise; `on_read` is told each of them at once.
+
+    Example::
+
+        with recording() as reads:
+            jax.make_jaxpr(f)(x).consts
+        reads.sites()[0].place.line
+    """
+    reads = Reads(on_read=on_read)
+    with ExitStack() as stack:
+        for owner, name, made in (*jaxpr.replacements(reads), *flag.replacements(reads)):
+            stack.enter_context(_replaced(owner, name, made))
+        stack.enter_context(flag.environments_noted(reads))
+        yield reads
+
+
+@contextmanager
+def _replaced(owner: type, name: str, made: Any) -> Iterator[None]:
+    original = vars(owner).get(name)
+    setattr(owner, name, made)
+    try:
+        yield
+    finally:
+        if original is None:  # it is inherited
+            delattr(owner, name)
+        else:
+            setattr(owner, name, original)
+
+
+# -- reads at import -------------------------------------------------------------------------------
+#
+# A module is imported once in a process, in one form. So nothing is compared: captured arrays that
+# legacy has are not there in simplified, and the flag has its other value.
 
 # What captured arrays are in legacy form alone.
 _OF_LEGACY = ("consts", "constvars")
@@ -56,7 +103,7 @@ def reads_reaching(target: str) -> Iterator[tuple[Site, Seen, Seen]]:
             yield site, seen, Seen(0)
 
 
-def has_read() -> bool:
+def has_read_at_import() -> bool:
     """Say whether any import of this process has read something."""
     return any(reads for _, reads in _found.values())
 
@@ -132,3 +179,53 @@ def _loaded(statement: ast.stmt) -> set[str]:
         for node in ast.walk(statement)
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     }
+
+
+# -- reads in calls --------------------------------------------------------------------------------
+
+# A callback may read something in a later call alone.
+_CALLS = 20
+_SECONDS = 2.0
+
+
+def reads_of_calls(
+    load: Callable[[], Program], side: Side, file: Path, *, at_import: bool = False
+) -> Reads:
+    """Load a program, call it some times, and record what is read after its import.
+
+    With `at_import`, what its import reads is recorded, and nothing is called. What it raises ends
+    the record. `file` takes each read as it is made, since a callback may end the process. Stages
+    that were made at import are known, so that their reads are told.
+
+    Example::
+
+        reads_of_calls(lambda: targets.load_one("my_model:step"), "jax-legacy", file).sites()
+    """
+    found = Reads()
+    is_told = at_import
+
+    def note(site: Site, seen: Seen) -> None:
+        if is_told:
+            found.log.append((site, seen))
+            leave(site, seen)
+
+    with left_in(file) as leave, recording(note):
+        # A program may raise anything, and did so before on one of its sides.
+        try:
+            program = load()
+            is_told = not at_import
+            if is_told:
+                _call(program, side)
+        except (Exception, SystemExit):  # noqa: BLE001
+            return found
+    return found
+
+
+def _call(program: Program, side: Side) -> None:
+    built = stages.build(program, side, stages.StageClock(lambda name: None))
+    end = time.monotonic() + _SECONDS
+    for _ in range(_CALLS):
+        jax.block_until_ready(built.ready()())
+        jax.effects_barrier()
+        if time.monotonic() > end:
+            return

@@ -1,0 +1,118 @@
+"""Hazards of captured arrays by where they are: on which devices, committed or not, how sharded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+
+from parity_tests.advice import advice
+from parity_tests.jaxpr.meshes import may_shard_outputs, stated_devices
+from parity_tests.observe.hazards.traced_program import (
+    TracedProgram,
+    hazard_of,
+    is_committed,
+    named,
+)
+from reports.rows import Hazard
+
+
+def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
+    """Find captured arrays that are committed to other devices than the call, or its `shard_map`.
+
+    Legacy inlines the value wherever the arguments are. Stock simplified passes it as an argument,
+    and JAX refuses arguments on different devices. Look-alikes: a captured array that is not
+    committed, which JAX moves, or one on the devices of the arguments.
+    """
+    others = {
+        "the arguments or other captured arrays are committed to": traced.committed_devices(),
+        **{f"a {name} runs on": devices for name, devices in stated_devices(traced.closed)},
+    }
+    for use in traced.uses:
+        if is_committed(use.array.value):
+            own = use.array.value.devices()
+            apart = next((told for told in others.items() if told[1] and told[1] != own), None)
+            if apart is not None:
+                yield hazard_of(
+                    "incompatible devices",
+                    use,
+                    f"the array is committed to {named(own)}, and {apart[0]} {named(apart[1])}: "
+                    "legacy inlines its value wherever the arguments are, stock simplified refuses "
+                    "the call (incompatible devices)",
+                    advice("same devices" if len(own) == 1 else "same mesh"),
+                )
+
+
+_FORBIDS = ("disallow", "disallow_explicit")
+
+
+def implicit_transfer(traced: TracedProgram) -> Iterator[Hazard]:
+    """Find captured arrays that a call moves to a device, which the user's transfer guard forbids.
+
+    Legacy has inlined the value. Stock simplified passes an array of NumPy's, or one that lies on
+    another device, as an argument of the first call: an implicit transfer. Look-alikes: an array of
+    JAX's on the device of the call, or a guard that only logs, or a guard that is in force when
+    arrays are made and not when the program is called.
+    """
+    devices = traced.committed_devices()
+    for use in traced.uses:
+        value = use.array.value
+        if isinstance(value, np.ndarray):
+            where, fix = "host to device", advice("on the device")
+        elif devices and not is_committed(value) and value.devices() != devices:
+            where, fix = "device to device", "capture jax.device_put(a, device of the arguments)"
+        else:
+            continue
+        if traced.guards[where] in _FORBIDS:
+            yield hazard_of(
+                "implicit transfer",
+                use,
+                f"the transfer guard forbids transfers from {where}: legacy has inlined the value, "
+                "stock simplified transfers the array when it is first called, and fails",
+                fix,
+            )
+
+
+def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
+    """Find captured arrays that change the device, commitment or sharding of the outputs.
+
+    In legacy the arguments alone decide where outputs are. In stock simplified a captured array is
+    an argument too: it commits the outputs if no argument does, and may shard them. Look-alikes: an
+    array that is not committed, or that is replicated beside committed arguments; a program that
+    states its devices by itself, in a `shard_map`, a constraint or the options of its `jax.jit`.
+    """
+    if _states(traced.options, "out_shardings"):
+        return
+    stated = _states(traced.options, "in_shardings") or any(stated_devices(traced.closed))
+    is_decided = stated or any(map(is_committed, traced.arguments))
+    anchor = traced.committed_devices()
+    for use in traced.uses:
+        value = use.array.value
+        if not is_committed(value) or value.devices() != anchor:
+            continue
+        if not is_decided:
+            yield hazard_of(
+                "placement of outputs",
+                use,
+                "no argument is committed to a device and this array is: legacy returns "
+                "uncommitted outputs on the default device, stock simplified outputs that are "
+                f"committed to {named(value.devices())}",
+                advice("not committed" if len(value.devices()) == 1 else "sharded outputs"),
+            )
+        elif not value.sharding.is_fully_replicated and may_shard_outputs(traced.closed, value):
+            yield hazard_of(
+                "placement of outputs",
+                use,
+                f"the array is sharded over {named(value.devices())}: legacy inlines all of it "
+                "on every device, stock simplified keeps its sharding, which the outputs may take "
+                "over",
+                advice("sharded outputs"),
+            )
+
+
+def _states(options: Mapping[str, Any], name: str) -> bool:
+    """Say whether options of `jax.jit` state all shardings of arguments or of outputs."""
+    stated = jax.tree.leaves(options.get(name), is_leaf=lambda each: each is None)
+    return bool(stated) and all(isinstance(each, jax.sharding.Sharding) for each in stated)
