@@ -12,8 +12,10 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+
+from pydantic import Field
 
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.observe.environment import version
@@ -36,16 +38,39 @@ class Task(Record):
     its processors. `constparity` is the version that planned it.
     """
 
-    key: str
+    key: str = ""
     campaign: CampaignSpec
-    python: Path | None
-    programs: tuple[PlannedProgram, ...]
+    python: Path | None = None
+    programs: tuple[PlannedProgram, ...] = ()
     rounds: int = 0
     environment: EnvironmentSpec = EnvironmentSpec()
     working_directory: str = ""
-    constparity: str = ""
+    constparity: str = Field(default_factory=version)
     jax: str = ""
     jaxlib: str = ""
+
+    def cut(self, programs: Sequence[PlannedProgram]) -> list[Task]:
+        """Cut programs, in their order, into tasks like this one; each has programs of one corpus.
+
+        Example::
+
+            Task(campaign=spec.campaign).cut(programs)[0].key
+        """
+        return [self._of(each) for each in _groups(programs, self.campaign.size_of_task)]
+
+    def halves(self) -> list[Task]:
+        """Cut the task in two, where it has several programs.
+
+        Example::
+
+            [len(each.programs) for each in task.halves()] == [50, 50]
+        """
+        middle = -(-len(self.programs) // 2)
+        parts = (self.programs[:middle], self.programs[middle:])
+        return [self._of(part) for part in parts if part]
+
+    def _of(self, programs: Sequence[PlannedProgram]) -> Task:
+        return self.model_copy(update={"programs": tuple(programs)}).with_key()
 
     def with_key(self) -> Task:
         """Return the task with its key, which is the same on every machine."""
@@ -108,43 +133,6 @@ class TaskLost(Record):
     unfit_worker: str = ""
 
 
-@dataclass(frozen=True)
-class Cutter:
-    """Cuts the programs of one environment into tasks that are alike but for their programs."""
-
-    campaign: CampaignSpec
-    python: Path | None = None
-    environment: EnvironmentSpec = field(default_factory=EnvironmentSpec)
-    working_directory: str = ""
-    rounds: int = 0
-    jax: str = ""
-    jaxlib: str = ""
-
-    def tasks(self, programs: Sequence[PlannedProgram]) -> list[Task]:
-        """Cut programs, in their order; a task has programs of one corpus.
-
-        Example::
-
-            Cutter(spec.campaign).tasks(programs)[0].key
-        """
-        groups = _groups(programs, self.campaign.size_of_task)
-        return [self._task(group) for group in groups]
-
-    def _task(self, programs: Sequence[PlannedProgram]) -> Task:
-        return Task(
-            key="",
-            campaign=self.campaign,
-            python=self.python,
-            programs=tuple(programs),
-            rounds=self.rounds,
-            environment=self.environment,
-            working_directory=self.working_directory,
-            constparity=version(),
-            jax=self.jax,
-            jaxlib=self.jaxlib,
-        ).with_key()
-
-
 def _groups(
     programs: Sequence[PlannedProgram], size_of: Callable[[int], int]
 ) -> list[list[PlannedProgram]]:
@@ -161,18 +149,6 @@ def _groups(
 
 def _kind(program: PlannedProgram) -> tuple[str, str]:
     return program.environment, program.corpus
-
-
-def halves(task: Task) -> list[Task]:
-    """Cut a task in two, where it has several programs.
-
-    Example::
-
-        [len(each.programs) for each in halves(task)] == [50, 50]
-    """
-    middle = -(-len(task.programs) // 2)
-    parts = (task.programs[:middle], task.programs[middle:])
-    return [task.model_copy(update={"programs": part}).with_key() for part in parts if part]
 
 
 # -- shards ----------------------------------------------------------------------------------------

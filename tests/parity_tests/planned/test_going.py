@@ -11,7 +11,7 @@ from parity_tests.planned import task_process
 from parity_tests.planned.going import go_on, programs_of
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.task_process import processors_of, run_here
-from parity_tests.planned.tasks import Cutter
+from parity_tests.planned.tasks import Task
 from reports.store.errors import StoreError
 from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import result
@@ -72,7 +72,7 @@ def test_a_full_disk_stops_the_campaign_and_is_nobodys_failure(writer, tasks, tm
             go_on(plan, tasks(names), runner(tmp_path, jobs=1))
         assert not plan.finish()
         assert states(plan.path)["once fills"] == "not run"
-        left = Cutter(CampaignSpec(task_size=2)).tasks(programs_of(plan.pending()))
+        left = Task(campaign=CampaignSpec(task_size=2)).cut(programs_of(plan.pending()))
         assert [each.name for task in left for each in task.programs] == names[2:]
         go_on(plan, left, runner(tmp_path, jobs=1))
     assert states(plan.path) == dict.fromkeys(names, "safe")
