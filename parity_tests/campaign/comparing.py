@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from parity_tests.campaign.context import Context
-from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
+from parity_tests.campaign.hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.options import side_with_hazards
 from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded
