@@ -1,4 +1,8 @@
-"""The constant ledger: each array that a program captured, and its fate on a side."""
+"""The constant ledger: each array that a program captured, and its fate on a side.
+
+An array is hoisted, a const arg of main, or inlined, a constant of the module. XLA may fold an
+inlined array away.
+"""
 
 from __future__ import annotations
 

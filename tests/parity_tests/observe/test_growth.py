@@ -2,8 +2,8 @@
 
 import pytest
 
-from parity_tests.observe import growth
-from parity_tests.observe.growth import Memory, between
+from parity_tests.observe import memory
+from parity_tests.observe.memory import Memory, growth_between
 
 
 @pytest.mark.parametrize(
@@ -15,6 +15,6 @@ from parity_tests.observe.growth import Memory, between
     ],
 )
 def test_an_array_of_one_call_hides_none_of_the_others(monkeypatch, in_the_end, found):
-    monkeypatch.setattr(growth, "after", lambda calls: Memory(calls, in_the_end, 0, 0))
+    monkeypatch.setattr(memory, "seen_after", lambda calls: Memory(calls, in_the_end, 0, 0))
     seen = [Memory(calls, 5 + calls, 0, 0) for calls in (4, 8, 12, 16, 20)]
-    assert between(seen).arrays == found
+    assert growth_between(seen).arrays == found

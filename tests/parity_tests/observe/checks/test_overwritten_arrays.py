@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parity_tests.observe import measure
-from parity_tests.observe.checks import overwritten_arrays
+from parity_tests.observe.checks import captured_arrays
 from parity_tests.program import from_function
 
 WRITABLE = np.arange(4.0)
@@ -20,9 +20,9 @@ def test_writeable_arrays_are_found_and_put_back():
     def fun(x):
         return x + inside.sum() + fixed.sum() + WRITABLE[0]
 
-    found = overwritten_arrays.writeable_arrays(fun)
+    found = captured_arrays.writeable_arrays(fun)
     assert {id(each) for each in found} == {id(inside), id(WRITABLE)}
-    with overwritten_arrays._overwritten(found):
+    with captured_arrays._overwritten(found):
         assert not (inside == np.arange(3)).any()
     assert (inside == np.arange(3)).all()
     assert (kept == WRITABLE).all()
@@ -32,7 +32,7 @@ def test_writeable_arrays_are_found_in_any_dictionary_list_or_tuple():
     one, two, three = (np.arange(3) for _ in range(3))
     unsorted = {0: one, "x": [two, (three, one)]}
     unsorted["itself"] = unsorted
-    found = overwritten_arrays.writeable_arrays(lambda x: x + unsorted[0])
+    found = captured_arrays.writeable_arrays(lambda x: x + unsorted[0])
     assert sorted(map(id, found)) == sorted(map(id, (one, two, three)))
 
 
@@ -98,6 +98,6 @@ def test_an_object_that_writes_into_its_array_while_it_is_traced_is_seen():
 def test_of_two_arrays_of_one_type_it_is_not_known_which_one_is_captured():
     before = [("float32[3]", 1), ("float32[3]", 2), ("int32[2]", 3)]
     after = [("float32[3]", 1), ("float32[3]", 9), ("int32[2]", 4)]
-    assert overwritten_arrays.written(before, after) == ("int32[2]",)
-    assert overwritten_arrays.written(before, before) == ()
-    assert overwritten_arrays.written(before, after[1:]) == ()
+    assert captured_arrays.written(before, after) == ("int32[2]",)
+    assert captured_arrays.written(before, before) == ()
+    assert captured_arrays.written(before, after[1:]) == ()
