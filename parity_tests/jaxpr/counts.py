@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from jax.extend import core
 
@@ -57,21 +58,11 @@ def count(closed: Any, *, embed_threshold: int, only_read: bool = False) -> Jaxp
     totals = folded(closed, counter.totals)
     arrays = counter.arrays.values()
     return JaxprFacts(
-        **totals._asdict(),
+        **totals,
         captured=tuple(array for array in arrays if array.bytes > embed_threshold),
         small_keys=tuple(array for array in arrays if array.key and array.bytes <= embed_threshold),
         calls_exported=counter.calls_exported,
     )
-
-
-class _Totals(NamedTuple):
-    equations: int
-    constvars: int
-    special_constvars: int
-    array_literals: int
-
-    def plus(self, other: _Totals) -> _Totals:
-        return _Totals(*(a + b for a, b in zip(self, other, strict=True)))
 
 
 class _Counter:
@@ -89,8 +80,8 @@ class _Counter:
             if not self.only_read or id(var) in read:
                 self._see(value)
 
-    def totals(self, jaxpr: Any, inside: Callable[[Any], _Totals]) -> _Totals:
-        totals = _Totals(
+    def totals(self, jaxpr: Any, inside: Callable[[Any], Counter[str]]) -> Counter[str]:
+        totals = Counter(
             equations=len(jaxpr.eqns),
             constvars=len(jaxpr.constvars),
             special_constvars=sum(_is_special(var.aval) for var in jaxpr.constvars),
@@ -98,11 +89,10 @@ class _Counter:
         )
         for equation in jaxpr.eqns:
             self.calls_exported |= equation.primitive.name == "call_exported"
-            literals = sum(map(self._is_array_literal, equation.invars))
-            totals = totals.plus(_Totals(0, 0, 0, literals))
+            totals["array_literals"] += sum(map(self._is_array_literal, equation.invars))
             for body in bodies_of(equation):
                 self.see_constants(body.jaxpr)
-                totals = totals.plus(inside(body.jaxpr))
+                totals.update(inside(body.jaxpr))
         return totals
 
     def _is_array_literal(self, atom: Any) -> bool:

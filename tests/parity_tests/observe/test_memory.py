@@ -1,4 +1,4 @@
-"""The peak of host memory over a block of code."""
+"""The peak of host memory over a block of code, and what calls leave in memory."""
 
 import ctypes
 import gc
@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from parity_tests.observe import memory
+from parity_tests.observe.memory import Memory, growth_between
 
 
 @pytest.mark.skipif(not memory._CLEAR.exists(), reason="reads Linux's /proc")
@@ -43,3 +44,17 @@ def test_a_peak_is_over_the_mark_and_not_over_a_sum_that_is_taken_in_another_way
     with memory.peak() as of_a_mebibyte:
         (tmp_path / "status").write_text("VmHWM:\t  601024 kB\nVmRSS:\t  595000 kB\n")
     assert of_a_mebibyte.nbytes == 2**20
+
+
+@pytest.mark.parametrize(
+    ("in_the_end", "found"),
+    [
+        (25, 1),  # each call leaves an array
+        (24, 1),  # the same, and an array of the first call was garbage
+        (9, 0),  # all of it was garbage
+    ],
+)
+def test_an_array_of_one_call_hides_none_of_the_others(monkeypatch, in_the_end, found):
+    monkeypatch.setattr(memory, "seen_after", lambda calls: Memory(calls, in_the_end, 0, 0))
+    seen = [Memory(calls, 5 + calls, 0, 0) for calls in (4, 8, 12, 16, 20)]
+    assert growth_between(seen).arrays == found
