@@ -25,7 +25,7 @@ import numpy as np
 
 from parity_tests.evidence.values import Value
 from parity_tests.jaxpr.bodies import bodies_of
-from parity_tests.jaxpr.interpreter import bind, evaluate
+from parity_tests.jaxpr.interpreter import Domain, bind, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 from parity_tests.observe.calls import Result
 from parity_tests.observe.jit_on_side import jitted_on
@@ -185,7 +185,7 @@ class _Operand(NamedTuple):
 
 
 @dataclass
-class _Recording:
+class _Recording(Domain[_Operand]):
     """The domain of one body: it runs each equation and keeps the results.
 
     Bodies of `jit` are entered, each with a recording of its own. `within` has the numbers of the
@@ -202,12 +202,6 @@ class _Recording:
         if _is_reference(aval):  # what it holds may change from equation to equation
             return _Operand(value)
         return _Operand(self._hidden(value), value, is_known=True, is_array=_has_axes(aval))
-
-    def unbound(self, var: Any) -> _Operand:
-        raise ValueError("a body has constvars without values")
-
-    def literal(self, literal: Any) -> _Operand:
-        return self.constant(literal.val, literal.aval)
 
     def equation(self, equation: Any, operands: list[_Operand]) -> list[_Operand]:
         position, place = (*self.within, self._count), place_of(equation, self.place)

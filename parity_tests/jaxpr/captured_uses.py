@@ -11,7 +11,7 @@ from jax.extend import core
 
 from parity_tests.jaxpr.bodies import bodies_of, constants_of, folded, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value
-from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of, relative
 
 
@@ -88,7 +88,7 @@ class _Walk:
 
 
 @dataclass(frozen=True)
-class _CapturedValues:
+class _CapturedValues(Domain[Any]):
     """The domain of the walk: a value is a captured value, or None for a computed one."""
 
     walk: _Walk
@@ -99,9 +99,6 @@ class _CapturedValues:
 
     def unbound(self, var: Any) -> Any:
         return None
-
-    def literal(self, literal: Any) -> Any:
-        return literal.val
 
     def equation(self, equation: Any, operands: list[Any]) -> list[Any]:
         bodies = bodies_of(equation)

@@ -23,7 +23,7 @@ import jax
 
 from parity_tests.jaxpr.bodies import Scan, bodies_of, folded, inner, structure_of
 from parity_tests.jaxpr.captured import captured_value
-from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 
 # They move, relabel or repeat elements, which a fusion does at no cost.
@@ -222,7 +222,7 @@ class _Walk:
 
 
 @dataclass(frozen=True)
-class _Origins:
+class _Origins(Domain[_Origin]):
     """The domain of the walk: a value is the origin of an array."""
 
     walk: _Walk
@@ -238,9 +238,6 @@ class _Origins:
 
     def unbound(self, var: Any) -> _Origin:
         return _Origin.ARGUMENTS
-
-    def literal(self, literal: Any) -> _Origin:
-        return self.constant(literal.val, literal.aval)
 
     def equation(self, equation: Any, operands: list[_Origin]) -> list[_Origin]:
         origin = max(operands, default=_Origin.NOTHING)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -114,10 +114,8 @@ class Trials:
     folder: Path
     last: str = ""
     slipped: int = 0
-
-    def __post_init__(self) -> None:
-        self.shown: dict[str, Symptom] = {}
-        self._count = 0
+    shown: dict[str, Symptom] = field(default_factory=dict)
+    _count: int = 0
 
     def shows(self, candidate: Draft) -> bool:
         """Run a candidate on both sides, and say whether it shows what the program shows."""
