@@ -119,4 +119,5 @@ def test_what_happens_once_in_a_process_is_not_called_again(rows, name, kept):
 
 
 def test_a_program_that_does_not_repeat_itself_as_it_is_written_blames_nobody(rows):
-    assert rows["draws_at_each_call"].flip.outcome == "not repeatable"
+    flip = rows["draws_at_each_call"].flip
+    assert flip.outcome == "not repeatable", flip.reasons
