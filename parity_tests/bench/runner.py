@@ -1,4 +1,10 @@
-"""Take the turns: in each all contestants, in fresh processes that measure step by step."""
+"""Take the turns: in each all contestants, in fresh processes that measure step by step.
+
+A machine may change its speed by half between two processes, and one core may be slower than
+another. So the processes of a turn live side by side on one core and go from measurement to
+measurement in steps, which are handed out here. A slow moment of the machine then slows all of
+them. One process after the other was the alternative, and it measured mostly the machine.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +24,8 @@ from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Lost, Worker
 from reports.rows import Side
 from reports.rows.bench import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken
+
+TIMEOUT = 1800.0  # stock JAX takes a third of it for one measurement of `full`
 
 
 class BenchError(RuntimeError):
@@ -124,9 +132,6 @@ def step_in_turns(processes: Sequence[LiveProcess]) -> None:
             places[number] = processes[number].step()
         processes = [*processes[1:], processes[0]]
         places = [*places[1:], places[0]]
-
-
-TIMEOUT = 1800.0  # stock JAX takes a third of it for one measurement of `full`
 
 
 def run(

@@ -1,4 +1,4 @@
-"""Taking turns, in the child: a process measures in steps that `processes.py` hands out.
+"""Taking turns, in the child: a process measures in steps that `runner.py` hands out.
 
 It says on a pipe that it waits, and in which row, and goes on when it is given a line on stdin. A
 campaign looks for files every so often, which would take longer here than a measurement.

@@ -16,7 +16,7 @@ from pathlib import Path
 from parity_tests.campaign.context import Context
 from parity_tests.campaign.estimates import again
 from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import log
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft

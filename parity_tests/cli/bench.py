@@ -20,9 +20,7 @@ def bench(
     context: typer.Context,
     rows: Annotated[
         str | None,
-        typer.Option(
-            metavar="N,...", help="The rows to measure; else all of them.", show_default=False
-        ),
+        typer.Option(metavar="N,...", help="The rows to measure; else all of them."),
     ] = None,
     rounds: Annotated[
         int,

@@ -44,8 +44,8 @@ _SHOWN = 50  # programs of one outcome; the JSON report has all
 
 def compare(
     context: typer.Context,
-    left: Annotated[str, typer.Argument(metavar="A", show_default=False)],
-    right: Annotated[str, typer.Argument(metavar="B", show_default=False)],
+    left: Annotated[str, typer.Argument(metavar="A")],
+    right: Annotated[str, typer.Argument(metavar="B")],
     store: Store = None,
     *,
     reporting: Reporting,
@@ -142,12 +142,7 @@ def compare_stored(
 
 
 def exit_of(found: RunComparison) -> Exit:
-    """Return the exit status of a comparison.
-
-    Example::
-
-        exit_of(compare_runs(before, after)) == Exit.PARITY
-    """
+    """Return the exit status of a comparison."""
     counts = found.counts()
     if counts.keys() & {"newly different", "worse"}:
         return Exit.DIFFERENCE

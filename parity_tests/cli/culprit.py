@@ -8,7 +8,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, code_of, fail
-from parity_tests.cli.experiments import asked
+from parity_tests.cli.experiments import ask_with_progress
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def culprit(
     except ValidationError as error:
         wrong = error.errors()[0]
         fail(f"--{wrong['loc'][0]}: {wrong['msg']}, got {wrong['input']!r}")
-    found = asked(
+    found = ask_with_progress(
         context,
         display,
         lambda shown: in_worker.find_culprits(target, question, timeout=timeout, progress=shown),

@@ -46,12 +46,7 @@ NoColor = Annotated[
 
 @dataclass(frozen=True)
 class Display:
-    """What is printed. Raises `typer.BadParameter` where two options contradict each other.
-
-    Example::
-
-        Display(verbose=True).details == 2
-    """
+    """What is printed. Raises `typer.BadParameter` where two options contradict each other."""
 
     quiet: Quiet = False
     verbose: Verbose = False

@@ -21,11 +21,9 @@ def doctor(
     python: Annotated[
         list[str] | None,
         typer.Option(
-            "--python",
             metavar="PATH",
             help="Diagnose this Python, as in ~/jax-0.12/bin/python, as one that the sides run in. "
             "Nothing is installed there. Repeatable. Without it, the Python of constparity.",
-            show_default=False,
         ),
     ] = None,
     report: Annotated[

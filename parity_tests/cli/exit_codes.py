@@ -56,12 +56,7 @@ def nothing_collected(context: typer.Context, named: str) -> None:
 
 
 def code_of(verdict: str) -> Exit:
-    """Return the exit status of a verdict.
-
-    Example::
-
-        code_of("difference") == Exit.DIFFERENCE
-    """
+    """Return the exit status of a verdict."""
     return {
         "parity": Exit.PARITY,
         "difference": Exit.DIFFERENCE,

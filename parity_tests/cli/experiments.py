@@ -28,17 +28,12 @@ _FIGURES = (
 FIGURE_COLUMNS = tuple(heading for heading, _ in _FIGURES)
 
 
-def asked(
+def ask_with_progress(
     context: typer.Context, display: Display, ask: Callable[[Progress], Answer], *, to: str
 ) -> Answer | None:
     """Ask under a progress bar; where the experiment fails, print why and return None.
 
     `to` is the verb of that message. A target that names no program is an error of usage.
-
-    Example::
-
-        asked(context, display, lambda shown: answer(target, question, progress=shown),
-              to="measure")
     """
     from parity_tests.experiments.in_worker import ExperimentError
     from parity_tests.targets import TargetError

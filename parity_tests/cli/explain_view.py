@@ -32,10 +32,6 @@ def print_explanation(console: Console, campaign: Campaign, *, details: int = 1)
 
     That is what it captured, what each side made of it, and what a flip may change. With 2 the
     reasons of the verdict follow, which has all pairs of sides.
-
-    Example::
-
-        print_explanation(terminal.console(), campaign.run(["my_model.py"]))
     """
     print_headline(console, campaign)
     if not details:
@@ -77,12 +73,7 @@ def _print_hazards(console: Console, hazards: tuple[Hazard, ...]) -> None:
 
 
 def print_ledger(console: Console, ledger: cells.Table, sides: Sequence[Side]) -> None:
-    """Print a ledger of `reports.views.ledger`, whose last columns are those of the sides.
-
-    Example::
-
-        print_ledger(terminal.console(), ledger(row, sides), sides)
-    """
+    """Print a ledger of `reports.views.ledger`, whose last columns are those of the sides."""
     if _width([column.title for column in ledger.columns], _texts(ledger)) <= console.width:
         console.print(_wide(ledger))
         return

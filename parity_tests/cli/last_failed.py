@@ -51,10 +51,6 @@ def remember(ran: Iterable[ProgramRow], failed: Iterable[str], folder: Path | No
     """Keep which programs failed, by name; those that were not run keep what is known of them.
 
     Where the folder cannot be written, a line on stderr says so.
-
-    Example::
-
-        remember(campaign.programs, ["step"])
     """
     folder, names = folder or FOLDER, set(failed)
     rows = [row for row in ran if row.target]

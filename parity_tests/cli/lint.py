@@ -33,7 +33,7 @@ def lint(
     context: typer.Context,
     paths: Annotated[
         list[Path] | None,
-        typer.Argument(metavar="PATH...", help="Python files and folders.", show_default=False),
+        typer.Argument(metavar="PATH...", help="Python files and folders."),
     ] = None,
     select: Annotated[
         list[str] | None,

@@ -33,7 +33,7 @@ def matrix(
     """
     from parity_tests import transform_matrix
     from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.cli import matrix_grid, terminal
+    from parity_tests.cli import matrix_grid
 
     requests = reporting.requests(context)
     options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)
@@ -45,4 +45,4 @@ def matrix(
     if result is not None:
         conclude(context, result, requests, judging, display)
         if display.details:
-            terminal.print_grid(display.console(), matrix_grid.grid(result))
+            matrix_grid.print_grid(display.console(), matrix_grid.grid(result))

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from parity_tests.cli.terminal import STYLES
 from parity_tests.transform_matrix import CONSTRUCTS, TRANSFORMS, UNDEFINED
 from reports.rows import Campaign, ProgramRow, Verdict
 from reports.rows.check_names import AGREE, EXPORT, RELOAD
@@ -71,3 +76,18 @@ def _outcome(row: ProgramRow | None, check: str) -> Cell:
     if any(held) != all(held):
         return Cell("difference")
     return Cell("parity") if all(held) else Cell(without="refused")
+
+
+def print_grid(console: Console, grid: Mapping[str, Mapping[str, Cell]]) -> None:
+    """Print verdicts by construct and transformation."""
+    table = Table(title="construct, and transformation", title_justify="left", pad_edge=False)
+    for column in ("", *next(iter(grid.values()))):
+        table.add_column(column)
+    for construct, cells in grid.items():
+        texts = (f"[{_style_of(cell)}]{cell.text}[/]" for cell in cells.values())
+        table.add_row(escape(construct), *texts)
+    console.print(table)
+
+
+def _style_of(cell: Cell) -> str:
+    return STYLES[cell.verdict] if cell.verdict else "dim"

@@ -9,29 +9,20 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import OUTPUT, ReportUrl
-from parity_tests.cli.planned import PLAN_FORMATS, conclude_plan
-from parity_tests.cli.report_option import checked_reports
+from parity_tests.cli.planned import PlanReporting, conclude_plan
 
 
 def merge(
     context: typer.Context,
     stores: Annotated[
         list[Path],
-        typer.Argument(metavar="STORE...", help="The stores of all shards.", show_default=False),
+        typer.Argument(metavar="STORE...", help="The stores of all shards."),
     ],
     into: Annotated[
         Path, typer.Option("--into", "-o", metavar="FILE", help="The store that gets the whole.")
     ],
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help="Write a report: html, md, comment or json.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: PlanReporting,
     no_color: NoColor = False,
 ) -> None:
     """Put the shards of a campaign together, as the whole campaign would have come out.
@@ -52,7 +43,7 @@ def merge(
     from reports.store.plan_merge import merge as merged
     from reports.store.plan_report import plan_report
 
-    requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
+    requests = reporting.requests(context)
     try:
         plan = merged(stores, into)
         count_coverage(into, plan)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -35,7 +34,6 @@ Targets = Annotated[
         metavar="TARGET",
         help="package.module:name, path/to/file.py:name (or ::name), or a module, file or "
         "directory for every program in it. Without targets, the built-in corpus.",
-        show_default=False,
     ),
 ]
 OneTarget = Annotated[
@@ -43,7 +41,6 @@ OneTarget = Annotated[
     typer.Argument(
         metavar="TARGET",
         help="One program: package.module:name or path/to/file.py:name.",
-        show_default=False,
     ),
 ]
 Sides = Annotated[
@@ -76,11 +73,9 @@ def _link(text: str) -> str:
 ReportUrl = Annotated[
     str | None,
     typer.Option(
-        "--report-url",
         parser=_link,
         metavar="URL",
         help="Where the whole report can be read, http or https: a link in --report comment:PATH.",
-        show_default=False,
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -93,7 +88,6 @@ FailOn = Annotated[
         "in a grid version-change, separated by commas. Default: fail-on of \\[tool.constparity] "
         "in pyproject.toml, else different,placement,new-failure,not-compared, so that a price or "
         "an explained drift alone exits with 0.",
-        show_default=False,
         rich_help_panel=EXIT_STATUS,
     ),
 ]
@@ -162,12 +156,10 @@ ProgramTimeout = Annotated[
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs",
         min=1,
         metavar="N",
         help="How many processes run at once; 2 unless given. With more than there are sides, the "
         "programs of a side are divided among several. Times are less exact with more.",
-        show_default=False,
         rich_help_panel=HOW,
     ),
 ]
@@ -182,7 +174,6 @@ NoAttribution = Annotated[
 AttributionTimeout = Annotated[
     float,
     typer.Option(
-        "--attribution-timeout",
         min=0.1,
         metavar="SECONDS",
         help="For all runs that find out why the outputs of one program drift.",
@@ -204,7 +195,6 @@ Resume = Annotated[
         parser=_folder,
         metavar="DIR",
         help="Keep what is finished in DIR, and go on with what an earlier run left there.",
-        show_default=False,
         rich_help_panel=HOW,
     ),
 ]
@@ -245,7 +235,6 @@ RunStore = Annotated[
         parser=_file,
         metavar="FILE",
         help="Keep the run in a database, each program as soon as it is finished, for `history`.",
-        show_default=False,
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -255,7 +244,6 @@ Store = Annotated[
         parser=_file,
         metavar="FILE",
         help="The database of runs that `run --store` writes.",
-        show_default=False,
     ),
 ]
 
@@ -276,51 +264,32 @@ def needs_store() -> NoReturn:
     fail("name the database of runs, as in --store runs.db; constparity run --store writes one")
 
 
-def project_fail_on(folder: Path | None = None) -> str | None:
-    """Read `fail-on` of the project that a folder, else the working directory, lies in.
+def project_fail_on() -> str | None:
+    """Read `fail-on` of the project that the working directory lies in.
 
     It is in the table `[tool.constparity]` of pyproject.toml; None where nothing sets it. Leaves
     with `Exit.USAGE` where the table cannot be read, and says what is wrong with it.
 
     Example::
 
-        project_fail_on(Path("my_project")) == "different,new-failure"
+        project_fail_on() == "different,new-failure"
     """
-    start = (folder or Path.cwd()).resolve()
-    files = (each / "pyproject.toml" for each in (start, *start.parents))
-    file = next((each for each in files if each.is_file()), None)
-    if file is None:
-        return None
+    from parity_tests.suites.settings import SettingsError, checked, project_table
+
     try:
-        table = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("constparity", {})
-    except (OSError, ValueError) as error:
-        fail(f"{file} cannot be read: {error}")
-    return _checked(file, table)
-
-
-def _checked(file: Path, table: Any) -> str | None:
-    if not isinstance(table, dict):
-        fail(f"{file}: tool.constparity is no table")
+        file, table = project_table(Path.cwd())
+        checked(table.get("pytest", {}), str(file))  # the plugin alone uses it
+    except SettingsError as error:
+        fail(str(error))
     unknown = sorted(set(table) - set(_KEYS))
     if unknown:
         fail(
             f"{file}: [tool.constparity] has no setting {unknown[0]!r}; "
             f"the settings are {', '.join(_KEYS)}"
         )
-    _check_pytest(file, table.get("pytest", {}))
     rules = table.get("fail-on")
     if isinstance(rules, list) and all(isinstance(each, str) for each in rules):
         rules = ",".join(rules)
     if rules is not None and not isinstance(rules, str):
         fail(f'{file}: fail-on is a text or a list of texts, as in fail-on = ["different"]')
     return rules
-
-
-def _check_pytest(file: Path, table: Any) -> None:
-    """Check what is set for the plugin of pytest: the plugin alone uses it."""
-    from parity_tests.suites.settings import SettingsError, checked
-
-    try:
-        checked(table, str(file))
-    except SettingsError as error:
-        fail(str(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,16 +28,33 @@ if TYPE_CHECKING:
     from reports.rows.plan import PlanReport, State
 
 _FIRST_ANSWER_SECONDS = 30.0
-PLAN_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
+
+
+@dataclass(frozen=True)
+class PlanReporting:
+    """Which reports of a planned campaign a command writes."""
+
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:PATH",
+            help="Write a report: html, md, comment or json. Repeatable.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None
+    report_url: ReportUrl = None
+
+    def requests(self, context: typer.Context) -> list[ReportRequest]:
+        """Check the options, as `checked_reports` does."""
+        formats: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
+        return checked_reports(context, self.report or (), formats, link=self.report_url or "")
 
 
 def campaign(
     context: typer.Context,
     spec: Annotated[
         Path,
-        typer.Argument(
-            metavar="SPEC", help="A TOML file that says what is run.", show_default=False
-        ),
+        typer.Argument(metavar="SPEC", help="A TOML file that says what is run."),
     ],
     store: Store = None,
     expression: Annotated[
@@ -53,7 +71,6 @@ def campaign(
         typer.Option(
             metavar="STATES",
             help="Run programs in these states again, separated by commas: lost, breaks.",
-            show_default=False,
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -78,7 +95,6 @@ def campaign(
             metavar="ADDRESS",
             help="Run tasks on the workers of a Dask scheduler, as in tcp://node-1:8786. Needs "
             "constparity\\[cluster].",
-            show_default=False,
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -87,7 +103,6 @@ def campaign(
         typer.Option(
             metavar="I/N",
             help="Run one of N parts, as 3/8; `constparity merge` puts them together.",
-            show_default=False,
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -96,7 +111,6 @@ def campaign(
         typer.Option(
             metavar="STORE",
             help="Balance the parts by what programs took in this store: the same for all parts.",
-            show_default=False,
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -121,19 +135,11 @@ def campaign(
             metavar="STATES",
             help="Run nothing; print the programs in these states, one on a line, with the "
             "environment behind a tab where there are several.",
-            show_default=False,
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help="Write a report: html, md, comment or json. Repeatable.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    report_url: ReportUrl = None,
+    *,
+    reporting: PlanReporting,
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -166,9 +172,9 @@ def campaign(
     from reports.store.plan_report import find_plan, plan_report
 
     display = Display(quiet=quiet, no_color=no_color)
-    if list_ is not None and (report or report_url):
+    if list_ is not None and (reporting.report or reporting.report_url):
         fail("--list prints names and writes no report: leave out --report and --report-url")
-    requests = checked_reports(context, report or (), formats=PLAN_FORMATS, link=report_url or "")
+    requests = reporting.requests(context)
     file = store or spec.with_suffix(".db")
     listed = None if list_ is None else _states(list_, "--list")
     again = () if retry is None else _to_retry(retry)

@@ -17,34 +17,28 @@ from parity_tests.cli.options import WHAT
 Python = Annotated[
     list[str] | None,
     typer.Option(
-        "--python",
         metavar="PATH",
         help="Run the sides in this Python, as in ~/jax-0.12/bin/python, with the JAX and the "
         "packages that are installed there. Repeatable: several give a grid of their versions of "
         "JAX.",
-        show_default=False,
         rich_help_panel=WHAT,
     ),
 ]
 OnePython = Annotated[
     str | None,
     typer.Option(
-        "--python",
         metavar="PATH",
         help="Run in this Python, as in ~/jax-0.12/bin/python, with the JAX and the packages that "
         "are installed there.",
-        show_default=False,
         rich_help_panel=WHAT,
     ),
 ]
 JaxVersions = Annotated[
     str | None,
     typer.Option(
-        "--jax",
         metavar="VERSIONS",
         help="Run in environments of these JAX versions, as in 0.12.0.1,0.11.2; 0.12 is its newest "
         "release. What is missing is made, about 600 MB and a minute each, and kept.",
-        show_default=False,
         rich_help_panel=WHAT,
     ),
 ]
@@ -55,7 +49,6 @@ WithPackages = Annotated[
         metavar="PACKAGE",
         help="What the programs need besides JAX, in each environment of --jax: flax, flax>=0.12, "
         "or the folder of a project, as in ./my_project. '-c FILE' fixes versions. Repeatable.",
-        show_default=False,
         rich_help_panel=WHAT,
     ),
 ]
@@ -65,10 +58,6 @@ def interpreters(paths: Sequence[str | Path], *, reload: bool = False) -> list[P
     """Return the interpreters of --python or --jax; `reload` says that exports are written there.
 
     Leaves with `Exit.USAGE` where sides cannot run in one of them.
-
-    Example::
-
-        interpreters(["~/jax-0.12"])
     """
     from parity_tests.processes.interpreters import FOR_RELOAD, InterpreterError, interpreter_at
 

@@ -29,7 +29,6 @@ def report(
             metavar="RESULT.json",
             help="What --report json:RESULT.json or --save RESULT.json wrote, or pytest with "
             "--constparity-report json:RESULT.json; with --store a run.",
-            show_default=False,
         ),
     ],
     *,
@@ -41,7 +40,6 @@ def report(
             metavar="RULES",
             help="Which findings are failures in JUnit: the rules of `run`, with the same default. "
             "They do not change the exit status.",
-            show_default=False,
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -119,7 +119,6 @@ class _Measuring:
             min=1,
             metavar="MIB",
             help="Give a program up on a side where its process grows beyond this.",
-            show_default=False,
             rich_help_panel=HOW,
         ),
     ] = None
@@ -161,7 +160,6 @@ class _Keeping:
         typer.Option(
             metavar="FILE",
             help="Save the results, as in A.json, and their arrays beside it, for `compare`.",
-            show_default=False,
             rich_help_panel=OUTPUT,
         ),
     ] = None

@@ -26,18 +26,15 @@ Expression = Annotated[
         metavar="EXPRESSION",
         help="Only programs whose name or tags have these words in them, joined by and, or and "
         "not: -k 'scan and not grad'.",
-        show_default=False,
         rich_help_panel=WHAT,
     ),
 ]
 Tags = Annotated[
     list[str] | None,
     typer.Option(
-        "--tag",
         metavar="NAME",
         help="Only programs with this tag, as in @program(tags=('slow',)). Repeatable: one of "
         "them is enough.",
-        show_default=False,
         rich_help_panel=WHAT,
     ),
 ]
@@ -87,12 +84,7 @@ class Choosing:
     tag: Tags = None
 
     def choose(self, targets: Sequence[str], *, last_failed: bool = False) -> Chosen:
-        """Choose programs. Raises `typer.BadParameter`.
-
-        Example::
-
-            Choosing("step and not slow").choose(["my_model.py"]).select.expression
-        """
+        """Choose programs. Raises `typer.BadParameter`."""
         from parity_tests.campaign.selection import NameExpressionError, Selection, parse_expression
         from parity_tests.cli import last_failed as memory
 

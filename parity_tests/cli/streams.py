@@ -56,14 +56,7 @@ class LastingStream:
 
 @contextlib.contextmanager
 def lasting_streams() -> Iterator[LastingStream]:
-    """Let standard output and error last as long as the command, and hold standard output.
-
-    Example::
-
-        with lasting_streams() as output:
-            print("the results")
-        output.lost is None
-    """
+    """Let standard output and error last as long as the command, and hold standard output."""
     before = sys.stdout, sys.stderr
     with open(os.devnull, "w") as nowhere:
         # A stream is None where the process was started without one, as by `>&-`.

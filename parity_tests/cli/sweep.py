@@ -9,7 +9,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
-from parity_tests.cli.experiments import FIGURE_COLUMNS, asked, figure_cells
+from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -39,7 +39,6 @@ def sweep(
         typer.Option(
             metavar="RESULT.json",
             help="Add the sweep to the JSON report of a run, whose HTML and Markdown then have it.",
-            show_default=False,
         ),
     ] = None,
     timeout: Annotated[
@@ -78,7 +77,7 @@ def sweep(
     requests = checked_reports(context, report or (), formats=("json",))
     if into is not None:
         _check_result(into, target, requests)
-    swept = asked(
+    swept = ask_with_progress(
         context,
         display,
         lambda shown: in_worker.answer(target, request, timeout=timeout, progress=shown),

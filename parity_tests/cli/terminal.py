@@ -5,24 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
 from parity_tests.processes.protocol import Progress as Advance
 from reports.document import Tone
 from reports.rows import DriftCause, FlipAnswer, FlipOutcome, Side, Verdict
 from reports.views.texts import visible
-
-if TYPE_CHECKING:
-    from parity_tests.cli.matrix_grid import Cell
 
 STYLES: dict[Verdict, str] = {
     "parity": "green",
@@ -211,18 +206,3 @@ def _lines(console: Console, every: float) -> Advance:
             say(console, f"{done:,}/{total:,}: {text}")
 
     return advance
-
-
-def print_grid(console: Console, grid: Mapping[str, Mapping[str, Cell]]) -> None:
-    """Print verdicts by construct and transformation."""
-    table = Table(title="construct, and transformation", title_justify="left", pad_edge=False)
-    for column in ("", *next(iter(grid.values()))):
-        table.add_column(column)
-    for construct, cells in grid.items():
-        texts = (f"[{_style_of(cell)}]{cell.text}[/]" for cell in cells.values())
-        table.add_row(escape(construct), *texts)
-    console.print(table)
-
-
-def _style_of(cell: Cell) -> str:
-    return STYLES[cell.verdict] if cell.verdict else "dim"

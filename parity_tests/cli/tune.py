@@ -8,7 +8,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import check_engine_runs
-from parity_tests.cli.experiments import FIGURE_COLUMNS, asked, figure_cells
+from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
 from parity_tests.cli.options import OneTarget
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def tune(
     )
     request = TunePolicy(target=target, question=question)
     requests = checked_reports(context, report or (), formats=("json", "svg"))
-    found = asked(
+    found = ask_with_progress(
         context,
         display,
         lambda shown: in_worker.answer(target, request, timeout=timeout, progress=shown),
@@ -121,12 +121,7 @@ def print_tuning(console: Console, found: Tuning) -> None:
 
 
 def names_of_points(found: Tuning) -> list[str]:
-    """Name each point by the arrays that it inlines; a point of the path by those that it adds.
-
-    Example::
-
-        names_of_points(found)[0] == "nothing"
-    """
+    """Name each point by the arrays that it inlines; a point of the path by those that it adds."""
     names, before = [], frozenset[str]()
     for point in found.points:
         if point.kind == "path":

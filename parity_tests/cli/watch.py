@@ -27,7 +27,7 @@ def watch(
     context: typer.Context,
     targets: Annotated[
         list[str],
-        typer.Argument(metavar="TARGET...", help="As for `run`.", show_default=False),
+        typer.Argument(metavar="TARGET...", help="As for `run`."),
     ],
     sides: Sides = None,
     timeout: ProgramTimeout = 120.0,

@@ -145,12 +145,7 @@ def find(jax: str, *, needs_venv: bool = True, up_to: int | None = None) -> Inst
 
 
 def newest() -> InstalledPython:
-    """Return the installed Python that runs the newest known JAX. Raises `NoPythonError`.
-
-    Example::
-
-        newest().version >= (3, 11)
-    """
+    """Return the installed Python that runs the newest known JAX. Raises `NoPythonError`."""
     for jax in reversed(KNOWN):
         for up_to in (NEWEST_MINOR, None):
             with contextlib.suppress(NoPythonError):

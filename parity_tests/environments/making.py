@@ -84,10 +84,6 @@ def environment_for(
 
     It stays locked against removal until this process ends. Raises `NoPythonError`,
     `RequirementError` or `MakingError`, all of them ValueErrors, and leaves nothing then.
-
-    Example::
-
-        environment_for("0.12.0.1", ["flax"]).python
     """
     return environment_of(planned(jax, with_, say=say), say)
 

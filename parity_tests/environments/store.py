@@ -21,7 +21,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 
 class FolderLock:
-    """The lock of a folder. Its file stays beside the folder: a new file would be another lock."""
+    """The lock of a folder: one process makes or removes it, or many use it.
+
+    The system lets go of a lock when the processes that hold it end, however they end. A maker's uv
+    holds it, too, so that a folder is free only when nobody writes to it any more. The file of the
+    lock stays beside the folder: a new file would be another lock.
+    """
 
     def __init__(self, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)

@@ -170,10 +170,6 @@ def recommend(
 
     `PREAMBLE` stands for the preamble. A noise is how far equal measurements are apart, as a ratio
     less 1. The rule is at the head of this file.
-
-    Example::
-
-        recommend(points)[0] == 32
     """
     points = sorted(points, key=lambda point: point.threshold)
     call_slack, compile_slack = max(CALL_SLACK, call_noise), max(COMPILE_SLACK, compile_noise)

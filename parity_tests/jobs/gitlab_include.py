@@ -37,10 +37,6 @@ def include_change(folder: Path) -> Change | Kept:
     """Return the pipeline with our jobs included, or why it stays as it is.
 
     One line is added and no other is touched. Raises `ProjectError` where that is not possible.
-
-    Example::
-
-        include_change(Path("my_project")).path == PIPELINE
     """
     before = content_of(folder / PIPELINE)
     tables = _parsed(folder)
@@ -64,9 +60,7 @@ def _with_include(before: str, *, has_include: bool) -> str | None:
         gap = end if before.strip() else ""
         start = before if not before or before.endswith("\n") else before + end
         return f"{start}{gap}include:{end}  {_LINE}{end}"
-    found = re.search(
-        r"^include:[ \t]*(?:#.*)?\r?\n(?:[ \t]*(?:#.*)?\r?\n)*?([ \t]*)- ", before, re.M
-    )
+    found = _FIRST_INCLUDED.search(before)
     if found is None:
         return None
     at = before.rindex("\n", 0, found.start(1)) + 1

@@ -57,12 +57,7 @@ _RELEASES = tuple(release for release in KNOWN if refusal_of(release) is None)
 
 
 def published() -> dict[Path, str]:
-    """Return the text of each published file, by its path in the repository.
-
-    Example::
-
-        published()[WORKFLOW].startswith("# A job of another repository")
-    """
+    """Return the text of each published file, by its path in the repository."""
     return {WORKFLOW: _workflow(), ACTION: _action(), GITLAB: _gitlab()}
 
 

@@ -12,6 +12,9 @@ import jinja2
 from parity_tests.jobs.facts import Facts
 from parity_tests.processes.own_sides import known_range
 
+# The actions of others that the workflows use, each pinned to a commit with its release beside it.
+# A tag can be moved to other code, and a commit cannot. The commits were compared with what other
+# public repositories pin for the same release.
 ACTIONS = {
     "cache": "actions/cache@0057852bfaa89a56745cba8c7296529d2fc39830 # v4.3.0",
     "checkout": "actions/checkout@08c6903cd8c0fde910a37f88322edcfb5dd907a8 # v5.0.0",
@@ -24,8 +27,6 @@ ACTIONS = {
         "github/codeql-action/upload-sarif@1c5b675653bb5c22dbe9b12b556ec555138e09fd # v4.38.1"
     ),
 }
-
-
 # What the reusable workflow and the action call the arguments of a step, and the project's values.
 _VALUES = ("constparity", "installer", "programs", "project", "python", "tests", "with")
 
@@ -63,12 +64,7 @@ def text(value: str) -> str:
 
 
 def workflow_of(facts: Facts) -> str:
-    """Return the GitHub workflow of a project, which needs no other repository.
-
-    Example::
-
-        Path(".github/workflows/constparity.yml").write_text(workflow_of(facts))
-    """
+    """Return the GitHub workflow of a project, which needs no other repository."""
     context = {
         "actions": ACTIONS,
         "branch": text(facts.branch),
@@ -106,14 +102,14 @@ def values_of(facts: Facts) -> dict[str, str]:
     }
 
 
-def expressions(prefix: str, suffix: str, names: tuple[str, ...] = _VALUES) -> dict[str, str]:
+def expressions(prefix: str, suffix: str) -> dict[str, str]:
     """Return the arguments of the steps as inputs of a file that others call.
 
     Example::
 
         expressions("${{ inputs.", " }}")["python"] == "${{ inputs.python }}"
     """
-    return {name: f"{prefix}{name.replace('_', '-')}{suffix}" for name in names}
+    return {name: f"{prefix}{name}{suffix}" for name in _VALUES}
 
 
 _GITHUB_MATRIX = {"jax": "${{ matrix.jax }}", "run": "${{ matrix.run }}"}

@@ -10,14 +10,14 @@ from parity_tests.judge import calls_as_written
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import Comparison, Failure, FlipReason, HazardKind
-from reports.rows.check_names import AS_WRITTEN
+from reports.rows.check_names import AS_WRITTEN, DONATING
 from reports.rows.observation import OF_LIMITS
 
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 _DONATED = "Attempt to donate a buffer"  # and so of one that is an argument of the call as well
 
 # Later calls of the traced program are more than those that are made of it as it is written.
-_OF_FIRST_CALL = ("trace", "lower", "compile", "first call", "donating call")
+_OF_FIRST_CALL = ("trace", "lower", "compile", "first call", DONATING)
 
 
 def hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:

@@ -150,22 +150,12 @@ _CHECKS = pytest.StashKey[Check]()
 _ASKED = pytest.StashKey[bool]()
 
 
-def check_of(request: pytest.FixtureRequest) -> CheckOfFixture:
-    """Return what the fixture gives: the check of its test, once the test runs.
-
-    Example::
-
-        check_of(request).check(jnp.sin, 1.0)
-    """
-    request.node.stash[_ASKED] = True
-    return CheckOfFixture(request.node)
-
-
 class CheckOfFixture:
-    """The fixture `constparity`: `constparity.check(fun, *args, **kwargs)`."""
+    """The fixture `constparity`: `constparity.check(fun, *args, **kwargs)`, once its test runs."""
 
-    def __init__(self, item: pytest.Item) -> None:
-        self._item = item
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._item = request.node
+        self._item.stash[_ASKED] = True
 
     def check(self, fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a function on both pipelines and compare: see `Check.check`."""

@@ -56,12 +56,7 @@ class Rules:
 
 
 def rules_of(arguments: Sequence[Any], named: Mapping[str, Any]) -> Rules:
-    """Return the rules that a marker with these arguments makes. Raises `MarkerError`.
-
-    Example::
-
-        rules_of((), {"rtol": 1e-3, "metrics": "outputs"})
-    """
+    """Return the rules that a marker with these arguments makes. Raises `MarkerError`."""
     if arguments:
         raise MarkerError(f"constparity takes named arguments alone: {', '.join(_NAMES)}")
     for name in named:

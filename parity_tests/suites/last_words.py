@@ -27,6 +27,13 @@ _ENDS = b"ends"
 _LOOK_SECONDS = 5.0
 
 
+# Linux allows a process so many memory maps, often 65,530, and XLA takes some for each executable.
+# Where there are no more, XLA (JAX 0.10.2) ends the process with SIGSEGV while it compiles, and
+# says nothing of the reason.
+_ALLOWED = Path("/proc/sys/vm/max_map_count")
+_NEARLY_ALL = 0.9  # the last ones are taken after the last count
+
+
 @dataclass(frozen=True)
 class Listener:
     """The listening process, as pytest's process sees it."""
@@ -55,7 +62,7 @@ class Listener:
         self.process.communicate(_ENDS)
 
 
-def heard(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[bytes, int]:
+def wait_for_end(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[bytes, int]:
     """Wait for what a process says at its end; return it, and the most memory maps it had.
 
     They are counted once in so many seconds.
@@ -69,10 +76,10 @@ def heard(pipe: int, process: int, seconds: float = _LOOK_SECONDS) -> tuple[byte
 
 def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     """Wait for the end of pytest's process, and report what it cannot."""
-    word, most = heard(sys.stdin.fileno(), os.getppid())
+    word, most = wait_for_end(sys.stdin.fileno(), os.getppid())
     if word == _ENDS:
         return
-    from parity_tests.suites.merging import merged
+    from parity_tests.suites.journal import merged
     from parity_tests.suites.messages import summary_lines
     from parity_tests.suites.reporting import requested, written
 
@@ -86,10 +93,6 @@ def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     for line in (*summary_lines(result), *reports):
         print(visible(line), file=sys.stderr)
     shutil.rmtree(folder)
-
-
-_ALLOWED = Path("/proc/sys/vm/max_map_count")
-_NEARLY_ALL = 0.9  # the last ones are taken after the last count
 
 
 def count_of(process: int) -> int:

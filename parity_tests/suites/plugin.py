@@ -161,9 +161,9 @@ def _may_be_explicit(item: pytest.Item) -> bool:
 @pytest.fixture
 def constparity(request: pytest.FixtureRequest) -> Any:
     """Compare both pipelines within a test: `constparity.check(fun, *args, **kwargs)`."""
-    from parity_tests.suites.explicit import check_of
+    from parity_tests.suites.explicit import CheckOfFixture
 
-    return check_of(request)
+    return CheckOfFixture(request)
 
 
 def _open_ours(*, with_engine: bool) -> None:

@@ -46,12 +46,7 @@ class SettingsError(ValueError):
 
 
 def check_options(options: Any) -> None:
-    """Refuse options that the mode of the run would ignore. Raises `SettingsError`.
-
-    Example::
-
-        check_options(config.option)
-    """
+    """Refuse options that the mode of the run would ignore. Raises `SettingsError`."""
     mode = options.constparity
     if mode in ("off", "legacy", "simplified"):
         for name in _COMPARING:
@@ -68,13 +63,9 @@ def apply_project(options: Any, folder: Path) -> None:
     """Set the options that were not given as the project does in whose folder the suite lies.
 
     Paths of the project are relative to its pyproject.toml. Raises `SettingsError`.
-
-    Example::
-
-        apply_project(config.option, config.rootpath)
     """
-    file, table = _of_project(folder)
-    for name, value in checked(table, str(file)).items():
+    file, table = project_table(folder)
+    for name, value in checked(table.get("pytest", {}), str(file)).items():
         is_unset = not getattr(options, f"constparity_{name}")
         if is_unset and options.constparity in SETTINGS[name].modes:
             setattr(options, f"constparity_{name}", _below(file.parent, SETTINGS[name], value))
@@ -90,10 +81,6 @@ def checked(table: Any, file: str) -> Mapping[str, Any]:
     """Return the settings of a project, each with a value that it may have.
 
     Raises `SettingsError`, whose message names the file and the settings that there are.
-
-    Example::
-
-        checked({"xfail": ["known.toml"]}, "pyproject.toml")
     """
     if not isinstance(table, dict):
         raise SettingsError(f"{file}: tool.constparity.pytest is no table")
@@ -108,7 +95,11 @@ def checked(table: Any, file: str) -> Mapping[str, Any]:
     return table
 
 
-def _of_project(folder: Path) -> tuple[Path, Any]:
+def project_table(folder: Path) -> tuple[Path, dict[str, Any]]:
+    """Return the pyproject.toml of the project that a folder lies in, and its [tool.constparity].
+
+    Raises `SettingsError`.
+    """
     start = folder.resolve()
     files = (each / "pyproject.toml" for each in (start, *start.parents))
     file = next((each for each in files if each.is_file()), start / "pyproject.toml")
@@ -117,7 +108,9 @@ def _of_project(folder: Path) -> tuple[Path, Any]:
     except (OSError, ValueError) as error:
         raise SettingsError(f"{file} cannot be read: {error}") from error
     table = project.get("tool", {}).get("constparity", {})
-    return file, table.get("pytest", {}) if isinstance(table, dict) else {}
+    if not isinstance(table, dict):
+        raise SettingsError(f"{file}: tool.constparity is no table")
+    return file, table
 
 
 _WORDS: dict[_Kind, str] = {

@@ -20,17 +20,25 @@ from engine.ir.jaxprs import bodies_in
 from engine.runtime.watching import Execution, watch
 from parity_tests.drift.arbiter import true_results
 from parity_tests.evidence import tolerance_ladder
-from parity_tests.evidence.chunks import have_equal_bytes
+from parity_tests.evidence.distances import have_equal_bytes
 from parity_tests.evidence.placement import is_committed, sharding_of
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import device_buffers
 from parity_tests.suites.describing import captured_arrays, describe
 from parity_tests.suites.recording import Recorder, Seen
-from parity_tests.suites.why import captured_alive, of_consumed, of_difference
+from parity_tests.suites.why import captured_alive, reasons_of_consumed, reasons_of_difference
 from reports.rows import LeafComparison
 from reports.rows.row import Side
 from reports.rows.suite import SuiteDifference, SuiteFailure
+
+_OTHER: dict[str, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
+# Out-of-memory errors are ignored: shadowing doubles memory.
+_OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "MemoryError")
+# Loops are evaluated in Python, a turn at a time, while the test waits.
+MOST_EQUATIONS = 20_000
+# Primitives whose second run gives other results, although no effect tells.
+_STATEFUL = frozenset({"rng_uniform", "infeed", "outfeed"})
 
 
 def watch_with(recorder: Recorder) -> Shadow:
@@ -39,12 +47,6 @@ def watch_with(recorder: Recorder) -> Shadow:
     api.forget_calls()
     watch(shadow)
     return shadow
-
-
-_OTHER: dict[str, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
-
-# What a side fails with for want of memory says nothing of the side: two runs need twice as much.
-_OUT_OF_MEMORY = ("RESOURCE_EXHAUSTED", "Out of memory", "MemoryError")
 
 
 class Shadow:
@@ -63,7 +65,7 @@ class Shadow:
         seen = self._recorder.seen(closed, lambda: Seen(describe(execution), why_only_once(closed)))
         alive = captured_alive(execution)
         results = self._run(seen, execution, alive)
-        if reasons := of_consumed(execution, alive):
+        if reasons := reasons_of_consumed(execution, alive):
             stock: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
             self._recorder.differs(_difference(seen, execution, stock, reasons=reasons))
         return results
@@ -183,7 +185,7 @@ class _Pair:
     def _differs(self, **what: Any) -> None:
         sides: tuple[Side, Side] = (self._execution.side, self._other)
         row = _difference(self._seen, self._execution, sides, **what)
-        reasons = of_difference(self._execution, row, self._alive)
+        reasons = reasons_of_difference(self._execution, row, self._alive)
         self._recorder.differs(row.model_copy(update={"reasons": reasons}))
 
 
@@ -261,10 +263,6 @@ def _value(array: Any, index: tuple[int, ...] | None) -> str:
     return str(_host(array)[index]) if index is not None else ""
 
 
-# Loops are evaluated in Python, a turn at a time, while the test waits.
-MOST_EQUATIONS = 20_000
-
-
 def true_values(execution: Execution) -> Mapping[int, Any]:
     """Return the results of a program in double precision, by number; empty where it has none.
 
@@ -279,10 +277,6 @@ def true_values(execution: Execution) -> Mapping[int, Any]:
     except Exception:  # noqa: BLE001
         return {}
     return dict(enumerate(results))
-
-
-# Primitives whose second run gives other results, although no effect tells.
-_STATEFUL = frozenset({"rng_uniform", "infeed", "outfeed"})
 
 
 def why_only_once(closed_jaxpr: Any) -> str:

@@ -16,10 +16,9 @@ from typing import Any
 import pytest
 
 from parity_tests.suites import reporting, swapping
-from parity_tests.suites.journal import Journal
+from parity_tests.suites.journal import Journal, merged
 from parity_tests.suites.known.accepted import KnownDifferences
 from parity_tests.suites.last_words import Listener
-from parity_tests.suites.merging import merged
 from parity_tests.suites.messages import message_of, summary_lines
 from parity_tests.suites.recording import Phase, Recorder
 from parity_tests.suites.versions import versions

@@ -14,7 +14,7 @@ import jax
 from engine.ir.jaxprs import values_in
 from engine.runtime.watching import Execution
 from parity_tests.jaxpr.captured_uses import CapturedUse
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.findings import Findings
 from parity_tests.observe.hazards import arrays, devices
@@ -46,7 +46,7 @@ def captured_alive(execution: Execution) -> list[jax.Array]:
     return [each for each in values if isinstance(each, jax.Array) and not each.is_deleted()]
 
 
-def of_consumed(execution: Execution, alive: Sequence[jax.Array]) -> tuple[FlipReason, ...]:
+def reasons_of_consumed(execution: Execution, alive: Sequence[jax.Array]) -> tuple[FlipReason, ...]:
     """Return why stock JAX fails after the flip, where a call has consumed arrays that it captured.
 
     `alive` are those that were there before the call. Only the call tells which donated arguments
@@ -63,10 +63,10 @@ def of_consumed(execution: Execution, alive: Sequence[jax.Array]) -> tuple[FlipR
     return _reasons(execution, uses, hazards, comparison=_outputs(None))
 
 
-def of_difference(
+def reasons_of_difference(
     execution: Execution, row: SuiteDifference, alive: Sequence[jax.Array]
 ) -> tuple[FlipReason, ...]:
-    """Return why our sides differ as a row says; `alive` is as in `of_consumed`."""
+    """Return why our sides differ as a row says; `alive` is as in `reasons_of_consumed`."""
     uses = _uses(execution)
     hazards = tuple(_hazards(execution, uses, set(map(id, alive))))
     if row.leaf is not None:

@@ -2,5 +2,5 @@
 
 `hooks` tells the `collector`, which watches the engine, which test runs. For each program that is
 new, `writing` makes a `Candidate` of it: a stand-alone file, or why there cannot be one. The
-`folder` keeps one candidate of each program, whichever process made it, and an `index` of them.
+`folder` keeps one candidate of each program, whichever process made it, and an index of them.
 """

@@ -9,9 +9,8 @@ from typing import Any
 
 from engine import api
 from engine.runtime.watching import Execution, Watcher, watch, watcher
-from parity_tests.suites.collected.folder import CollectionFolder
-from parity_tests.suites.collected.index import BEFORE_TESTS, Candidate, Ran
-from parity_tests.suites.collected.writing import candidate, not_seen, of_donating
+from parity_tests.suites.collected.folder import BEFORE_TESTS, Candidate, CollectionFolder, Ran
+from parity_tests.suites.collected.writing import aliases_in, candidate, not_seen
 
 
 class Collector:
@@ -56,7 +55,7 @@ class Collector:
     def __call__(self, execution: Execution) -> Sequence[Any]:
         """Collect a program if this is its first run, and execute it."""
         # Before it runs: the run may consume its arguments, and may crash.
-        ran, aliases = self._ran(), of_donating(execution)
+        ran, aliases = self._ran(), aliases_in(execution)
         orders = self._traced.setdefault(execution.closed_jaxpr, {})
         if not self.stopped and ran.order < orders.get(aliases, ran.order + 1):
             orders[aliases] = ran.order

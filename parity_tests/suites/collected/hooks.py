@@ -15,8 +15,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from parity_tests.suites import swapping
-from parity_tests.suites.collected.folder import CollectionFolder, CollectionFolderError, prepare
-from parity_tests.suites.collected.index import BEFORE_TESTS, NAME, CollectedProgram, Ran
+from parity_tests.suites.collected.folder import (
+    BEFORE_TESTS,
+    INDEX,
+    CollectedProgram,
+    CollectionFolder,
+    CollectionFolderError,
+    Ran,
+    prepare,
+)
 from parity_tests.suites.swapping import after_import
 from reports.views.texts import counted
 
@@ -25,6 +32,10 @@ if TYPE_CHECKING:
 
 # Keys in the input and in the output of a worker.
 _FOLDERS, _STOPPED = "constparity_collect", "constparity_collect_stopped"
+
+
+_WELL = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
+_MOST = 20  # reasons that the summary lists; the index lists every program
 
 
 class CollectingPlugin:
@@ -151,12 +162,6 @@ class CollectingPlugin:
             shutil.rmtree(self._paths[1], ignore_errors=True)
 
 
-_WELL = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
-
-
-_MOST = 20  # reasons that the summary lists; the index lists every program
-
-
 def summary_lines(
     folder: str, rows: Sequence[CollectedProgram], stopped: str = ""
 ) -> Iterator[str]:
@@ -177,7 +182,7 @@ def summary_lines(
         what, _, why = reason.partition(": ")
         yield f"{what}: {_programs(found)}{': ' if why else ''}{why}"
     if (more := len(by_size) - _MOST) > 0:
-        yield f"and {counted(more, 'more reason')}, in {folder}/{NAME}"
+        yield f"and {counted(more, 'more reason')}, in {folder}/{INDEX}"
     if stopped:
         yield f"ERROR: collecting stopped: {stopped}"
 

@@ -20,7 +20,7 @@ import numpy as np
 from engine.ir.array_snapshots import memory_captured
 from engine.ir.jaxprs import bodies_in, constant_key, values_in
 from engine.runtime.watching import Execution
-from parity_tests.evidence.chunks import have_equal_bytes
+from parity_tests.evidence.distances import have_equal_bytes
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import device_buffers
@@ -29,7 +29,7 @@ from parity_tests.reduce.held_values import LARGEST, CannotReadError
 from parity_tests.reduce.jaxpr_to_draft import read_unevaluated
 from parity_tests.reduce.stand_alone_file import CannotWriteError, Written, write
 from parity_tests.reduce.symptom import OUTPUTS, tolerances
-from parity_tests.suites.collected.index import Candidate, CollectedProgram, Ran
+from parity_tests.suites.collected.folder import Candidate, CollectedProgram, Ran
 from parity_tests.suites.describing import source_of
 from parity_tests.suites.versions import versions
 
@@ -213,7 +213,8 @@ def first_of_each(captured: Sequence[Any], operands: Sequence[Any]) -> list[int]
     """Return for each value, the captured ones first, the place of the first that is one with it.
 
     Two arrays of JAX are one array if they have one buffer, as what `jax.device_put` returns may
-    have. A NumPy array that was written to since it was captured is another one.
+    have. A NumPy array that was written to since it was captured is another one. After the flip of
+    stock JAX it matters whether a donated argument is a captured array.
 
     Example::
 
@@ -230,13 +231,8 @@ def first_of_each(captured: Sequence[Any], operands: Sequence[Any]) -> list[int]
     return firsts
 
 
-def of_donating(execution: Execution) -> Hashable:
-    """Return a key of what is one array in a call that donates; the same for all other calls.
-
-    Example::
-
-        of_donating(execution) == ()  # it donates nothing
-    """
+def aliases_in(execution: Execution) -> Hashable:
+    """Return a key of what is one array in a call that donates; the same for all other calls."""
     if not any(execution.donated):
         return ()
     return tuple(first_of_each(values_in(execution.closed_jaxpr), execution.operands))

@@ -113,12 +113,7 @@ class Baseline:
 
 
 def read_baseline(path: str, is_updated: bool, names: PortableNames) -> Baseline:
-    """Read a baseline; one that is updated need not exist yet. Raises `BaselineError`.
-
-    Example::
-
-        read_baseline("constparity.toml", False, PortableNames(root, here)).platforms
-    """
+    """Read a baseline; one that is updated need not exist yet. Raises `BaselineError`."""
     file = Path(path).absolute()
     if is_updated and not file.exists():
         return Baseline(file, {}, is_updated, names)
@@ -141,12 +136,7 @@ def read_baseline(path: str, is_updated: bool, names: PortableNames) -> Baseline
 
 
 def rendered(platforms: Mapping[str, Mapping[str, Accepting]]) -> str:
-    """Return the text of a baseline, with a line for each program, all sorted.
-
-    Example::
-
-        rendered(baseline.platforms)
-    """
+    """Return the text of a baseline, with a line for each program, all sorted."""
     return _HEAD + "".join(
         f"\n[{_quoted(platform)}]\n{''.join(map(_line, sorted(entries.items())))}"
         for platform, entries in sorted(platforms.items())

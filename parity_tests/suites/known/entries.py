@@ -51,12 +51,7 @@ class Entry:
         return " or ".join([*ends, *([f"jax {self.until_jax}"] if self.until_jax else [])])
 
     def is_expired(self, today: datetime.date, jax: str) -> bool:
-        """Say whether the entry is no longer valid: after its date, or from its version of JAX on.
-
-        Example::
-
-            entry.is_expired(datetime.date(2027, 2, 1), "0.10.2")
-        """
+        """Say whether the entry is no longer valid: after its date, or from its JAX version on."""
         is_late = self.expires is not None and today > self.expires
         return is_late or (bool(self.until_jax) and Version(jax) >= Version(self.until_jax))
 
@@ -94,12 +89,7 @@ def matches(glob: str, text: str) -> bool:
 
 
 def read_lists(files: Sequence[str]) -> tuple[Entry, ...]:
-    """Read lists of known differences. Raises `KnownFileError`.
-
-    Example::
-
-        read_lists(["known.toml"])[0].reason
-    """
+    """Read lists of known differences. Raises `KnownFileError`."""
     return tuple(entry for file in files for entry in _read(Path(file)))
 
 

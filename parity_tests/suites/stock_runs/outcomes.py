@@ -16,6 +16,12 @@ NOT_RUN = "not run"
 GOOD = ("passed", "skipped", "xfailed", "xpassed")
 
 
+# Addresses, names of temporary files, and numbers: these are others in each process.
+_PASSING = re.compile(r"0x[0-9a-fA-F]+|\btmp[a-z0-9_]{8}\b|[-+]?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+# Lines that pytest marks as those of the exception; the others show the source.
+_OF_EXCEPTION = re.compile(r"^E  +(.*)$", re.MULTILINE)
+
+
 def phases_of(run: SideRun, test: str) -> Sequence[Phase]:
     """Return the phases of a test that ran, or none."""
     return run.heard.phases.get(test, ()) if test in run.heard.finished else ()
@@ -92,12 +98,6 @@ def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
     )
 
 
-# Addresses, names of temporary files, and numbers: these are others in each process.
-_PASSING = re.compile(r"0x[0-9a-fA-F]+|\btmp[a-z0-9_]{8}\b|[-+]?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
-# Lines that pytest marks as those of the exception; the others show the source.
-_OF_EXCEPTION = re.compile(r"^E  +(.*)$", re.MULTILINE)
-
-
 def without_numbers(text: str) -> str:
     """Return a text with each number, address and name of a temporary file as "#", on one line.
 
@@ -110,12 +110,7 @@ def without_numbers(text: str) -> str:
 
 
 def have_one_reason(one: SuiteOutcome, other: SuiteOutcome) -> bool:
-    """Say whether two outcomes give the same exception with the same message.
-
-    Example::
-
-        have_one_reason(legacy, simplified)
-    """
+    """Say whether two outcomes give the same exception with the same message."""
     return _reason(one) == _reason(other)
 
 

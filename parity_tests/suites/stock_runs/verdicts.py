@@ -55,12 +55,7 @@ class Verdict:
 
 
 def kind_of(compared: SuiteComparison) -> Kind:
-    """Judge a test by its outcomes on both sides.
-
-    Example::
-
-        kind_of(compared) == "different"
-    """
+    """Judge a test by its outcomes on both sides."""
     outcomes = {compared.legacy.outcome, compared.simplified.outcome}
     if NOT_RUN in outcomes:
         return "not compared"
@@ -113,10 +108,6 @@ def result_of(
 
     `arguments` are those of the processes. `left_out` are tests that the parent collected, and that
     were not reported since the run was stopped.
-
-    Example::
-
-        result_of(pairs, verdicts_of(collected, pairs), ["-q"].differences
     """
     judged = [each for verdict in verdicts for each in verdict.judged]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 
 from parity_tests.campaign import comparing
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Recorded
 from reports.rows import Failure, Hazard, MeasuredWith, Observation
 

@@ -4,7 +4,7 @@ import pytest
 from packaging.specifiers import SpecifierSet
 
 from parity_tests.jobs import ProjectError
-from parity_tests.jobs.known_releases import suiting
+from parity_tests.jobs.facts import suiting
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 from parity_tests.cli.options import project_fail_on
 from parity_tests.jobs import ProjectError
 from parity_tests.jobs.changes import Change, Kept
-from parity_tests.jobs.pyproject_section import section, section_change
+from parity_tests.jobs.proposals import section, section_change
 from reports.rows import fail_rules
 
 

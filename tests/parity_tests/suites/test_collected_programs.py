@@ -14,9 +14,14 @@ from engine.runtime import watching
 from parity_tests import targets
 from parity_tests.reduce.stand_alone_file import Written
 from parity_tests.suites.collected.collector import Collector
-from parity_tests.suites.collected.folder import CollectionFolder, prepare
+from parity_tests.suites.collected.folder import (
+    Candidate,
+    CollectedProgram,
+    CollectionFolder,
+    Ran,
+    prepare,
+)
 from parity_tests.suites.collected.hooks import summary_lines
-from parity_tests.suites.collected.index import Candidate, CollectedProgram, Ran
 from parity_tests.suites.collected.writing import candidate
 
 MODULES = ("control_flow", "derivatives", "kinds_of_arrays", "prng", "plain_jax")

@@ -17,7 +17,7 @@ def test_memory_maps_of_a_process_are_counted_where_the_system_limits_them():
 
 
 def test_the_last_words_of_a_process_name_its_memory_maps(monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(last_words, "heard", lambda pipe, process: (b"", 64_900))
+    monkeypatch.setattr(last_words, "wait_for_end", lambda pipe, process: (b"", 64_900))
     monkeypatch.setattr("parity_tests.suites.last_words.allowed", lambda: 65_530)
     (tmp_path / "journals").mkdir()
     with open(os.devnull) as nothing:
@@ -54,7 +54,7 @@ def test_they_are_counted_until_the_process_ends(monkeypatch, word):
 
     process = threading.Thread(target=end)
     process.start()
-    assert last_words.heard(ours, os.getpid(), seconds=0.001) == (word, 7)
+    assert last_words.wait_for_end(ours, os.getpid(), seconds=0.001) == (word, 7)
     process.join()
     os.close(ours)
 
