@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import ml_dtypes
 import numpy as np
 
 from parity_tests.evidence import distances
@@ -97,7 +98,8 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     error is at most k times the other error plus a tenth of the tolerance, with k = 2, or 3 in 16
     bits and less. It must hold for the root mean square and for the largest error, since one wrong
     element of many vanishes in a mean. Where both arrays are far from the truth, the arbiter took
-    another path than they did (another branch, another integer) and cannot tell.
+    another path than they did (another branch, another integer) and cannot tell. Arrays of whole
+    numbers were rounded to them, and one that is another is no rounding error.
     """
     k = 3 if distances.bits_of(left.dtype) < 32 else 2
     if truth.shape != left.shape or not _is_finite(truth):
@@ -107,12 +109,24 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     slack = tolerance(left.dtype) / 10 * _scale(one.largest_truth)
     far = ARBITER_REACH * tolerance(left.dtype) * max(1.0, one.largest_truth)
     said = "errors of {:.2g} and {:.2g} against a run in double precision".format(*measures[1])
+    if all(map(_are_whole, (left, right, truth))):
+        return Arbitration(False, f"{said}, in whole numbers")
     if not min(measures[1]) <= far:
         return Arbitration(False, f"{said}, too large for it to tell")
     if all(max(pair) <= k * min(pair) + slack for pair in measures):
         return Arbitration(True, said)
     nearer: Literal["first", "second"] = "first" if measures[0][0] < measures[0][1] else "second"
     return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
+
+
+def _are_whole(array: Array) -> bool:
+    """Say whether an array has whole numbers alone where its dtype could tell others."""
+    most = 2.0 ** int(ml_dtypes.finfo(array.dtype).nmant)
+    return all(
+        bool((np.abs(each) < most).all() and (each == np.rint(each)).all())
+        for (chunk,) in in_chunks(array)
+        for each in [distances.parts(chunk)]
+    )
 
 
 def _is_finite(truth: Array) -> bool:
