@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from packaging.requirements import Requirement
 
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.collection import SidesError
@@ -212,7 +213,6 @@ def _of_side(shown: SideShown) -> Problem:
 
 # -- what is installed beside constparity ----------------------------------------------------------
 
-
 _PLUGIN = "constparity"
 _NO_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 # The extras for users, and what each is for.
@@ -228,42 +228,34 @@ FOR_USERS = {
 
 def extras() -> tuple[Extra, ...]:
     """Return each extra for users; none where constparity itself runs from an unpacked tree."""
-    try:
-        requirements = importlib.metadata.requires("constparity") or []
-    except importlib.metadata.PackageNotFoundError:
-        return ()
     return tuple(
-        Extra(name=name, purpose=purpose, missing=_missing(requirements, name))
+        Extra(
+            name=name,
+            purpose=purpose,
+            missing=tuple(each for each in _packages_of(name) if not _is_installed(each)),
+        )
         for name, purpose in FOR_USERS.items()
+        if _is_installed("constparity")
     )
 
 
 def extras_in(python: Path) -> tuple[Extra, ...]:
     """Return what an interpreter of other versions may have besides, for the programs it runs."""
-    needed = {"corpus": _corpus_packages(), "--reload": FOR_RELOAD}
+    needed = {"corpus": _packages_of("corpus"), "--reload": FOR_RELOAD}
     return tuple(
         Extra(name=name, missing=missing_in(python, packages)) for name, packages in needed.items()
     )
 
 
-def _corpus_packages() -> tuple[str, ...]:
+def _packages_of(extra: str) -> tuple[str, ...]:
+    """Return the packages of an extra; none where constparity runs from an unpacked tree."""
     try:
-        return _named(importlib.metadata.requires("constparity") or [], "corpus")
+        found = map(Requirement, importlib.metadata.requires("constparity") or ())
+        return tuple(
+            each.name for each in found if each.marker and each.marker.evaluate({"extra": extra})
+        )
     except importlib.metadata.PackageNotFoundError:
         return ()
-
-
-def _missing(requirements: list[str], extra: str) -> tuple[str, ...]:
-    return tuple(name for name in _named(requirements, extra) if not _is_installed(name))
-
-
-def _named(requirements: list[str], extra: str) -> tuple[str, ...]:
-    named = re.compile(rf"""extra == ["']{extra}["']""")
-    return tuple(
-        match[0]
-        for each in requirements
-        if named.search(each) and (match := re.match(r"[\w.-]+", each))
-    )
 
 
 def _is_installed(name: str) -> bool:
@@ -275,7 +267,10 @@ def _is_installed(name: str) -> bool:
 
 
 def pytest_plugin(environment: Mapping[str, str] = os.environ) -> PytestPlugin:
-    """Say whether a pytest that starts here loads the plugin, and what to do where it does not."""
+    """Say whether a pytest that starts here loads the plugin, and what to do where it does not.
+
+    Nothing of the plugin is imported for that.
+    """
     try:
         importlib.metadata.distribution("pytest")
     except importlib.metadata.PackageNotFoundError:

@@ -21,6 +21,7 @@ import numpy as np
 from parity_tests.evidence.values import Value
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.bodies import Call, Cond, Scan, While, bodies_in, structure_of
+from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.program import Program
 
@@ -64,7 +65,7 @@ def true_results(
     domain = _DoublePrecision(most_equations)
     with jax.enable_x64(True):
         results = evaluate(closed, [_widened(jnp.asarray(each)) for each in inputs], domain)
-        return [np.asarray(_plain(result)) for result in results]
+        return [np.asarray(words_of(result)) for result in results]
 
 
 def wide(dtype: Any) -> Any:
@@ -81,11 +82,6 @@ def _widened(value: Any) -> Any:
     if wide(value.dtype) == value.dtype:
         return value
     return jnp.asarray(np.asarray(value).astype(wide(value.dtype)))
-
-
-def _plain(value: Any) -> Any:
-    is_key = jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key)
-    return jax.random.key_data(value) if is_key else value
 
 
 class _DoublePrecision:

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -25,17 +25,16 @@ import numpy as np
 
 from parity_tests.evidence.values import Value
 from parity_tests.jaxpr.bodies import bodies_of
-from parity_tests.jaxpr.interpreter import bind, evaluate
+from parity_tests.jaxpr.interpreter import Domain, bind, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 from parity_tests.observe.calls import Result
 from parity_tests.observe.jit_on_side import jitted_on
-from parity_tests.processes.protocol import EquationValue, EquationValues, XlaOptions
+from parity_tests.processes.protocol import EquationValue, EquationValues, Rerun, XlaOptions
 from parity_tests.program import Program
 from reports.rows import Side
 
 # The most bytes of all results together; later results are left out.
 MOST_BYTES = 256 * 2**20
-Kept: TypeAlias = Literal["none", "constants", "all"]
 
 
 @dataclass(frozen=True)
@@ -49,32 +48,6 @@ class EquationResults:
     arrays: tuple[Value, ...]
     equations: EquationValues
     staging: float
-
-
-@jax.disable_jit(False)  # as a measurement
-def outputs(
-    program: Program,
-    side: Side,
-    xla: XlaOptions,
-    *,
-    barriers: bool = False,
-    as_arguments: bool = False,
-) -> EquationResults:
-    """Call a program once on a side, compiled with XLA's options; no equation is looked at.
-
-    With `barriers`, its captured arrays are behind optimization barriers, so that XLA computes
-    nothing of them when it compiles; arrays in the bodies of loops and branches are not. With
-    `as_arguments` the same arrays are arguments, so that no compiler knows their values.
-    """
-    if barriers or as_arguments:
-        return record(program, side, xla, barriers=barriers, as_arguments=as_arguments, keep="none")
-    fun, args, kwargs = program.build()
-    jitted, staging = jitted_on(fun, side), _Staging()
-    if xla:
-        result = staging.compiled(jitted, xla, *args, **kwargs)(*args, **kwargs)
-    else:
-        result = jitted(*args, **kwargs)  # as the user calls it; what JAX takes is not told apart
-    return EquationResults(Result.read(result).arrays, (), EquationValues(), staging.seconds)
 
 
 @dataclass
@@ -99,46 +72,46 @@ class _Staging:
         self.seconds += time.process_time() - begun
 
 
-@jax.disable_jit(False)
-def record(
-    program: Program,
-    side: Side,
-    xla: XlaOptions,
-    *,
-    barriers: bool = False,
-    as_arguments: bool = False,
-    keep: Kept = "all",
-) -> EquationResults:
-    """Run a program on a side with the result of every equation among its outputs.
+@jax.disable_jit(False)  # as a measurement
+def run(program: Program, side: Side, order: Rerun) -> EquationResults:
+    """Call a program once on a side, compiled with XLA's options.
 
-    `xla`, `barriers` and `as_arguments` are as in `outputs`. With `keep="none"`, no results of
-    equations are returned; with `"constants"` those of equations that constant arrays go into, and
-    no outputs. Results of extended dtypes are left out; results beyond `MOST_BYTES` are
-    left out and counted.
+    With barriers, its captured arrays are behind optimization barriers, so that XLA computes
+    nothing of them when it compiles; arrays in the bodies of loops and branches are not. As
+    arguments, no compiler knows the values of the same arrays. Of the equations that are asked for,
+    results of extended dtypes are left out; results beyond `MOST_BYTES` are left out and counted.
     """
     fun, args, kwargs = program.build()
-    staging = _Staging()
-    traced = staging.traced(jitted_on(fun, side), *args, **kwargs)
-    results = _Results(keep)
-    hidden = _Handed() if as_arguments else _behind_a_barrier if barriers else _as_it_is
+    jitted, staging = jitted_on(fun, side), _Staging()
+    if order.equations == "none" and not (order.barriers or order.as_arguments):
+        if order.xla:
+            result = staging.compiled(jitted, order.xla, *args, **kwargs)(*args, **kwargs)
+        else:
+            result = jitted(
+                *args, **kwargs
+            )  # as the user calls it; what JAX takes is not told apart
+        return EquationResults(Result.read(result).arrays, (), EquationValues(), staging.seconds)
+    traced = staging.traced(jitted, *args, **kwargs)
+    results = _Results(order)
+    hidden = _Handed() if order.as_arguments else _behind_a_barrier if order.barriers else _as_it_is
+    returns_outputs = order.equations != "constants"
 
-    def run(handed: Sequence[Any], *inputs: Any) -> tuple[list[Any], list[Any]]:
+    def interpreted(handed: Sequence[Any], *inputs: Any) -> tuple[list[Any], list[Any]]:
         results.clear()
         if isinstance(hidden, _Handed):
             hidden.arguments = handed
         operands = [_Operand(each) for each in inputs]
         found = evaluate(traced.jaxpr, operands, _Recording(results, hidden))
-        returned = [] if keep == "constants" else [output.traced for output in found]
-        return returned, results.arrays
+        return [output.traced for output in found if returns_outputs], results.arrays
 
     leaves = jax.tree.leaves((args, kwargs))
     handed: Sequence[Any] = ()
     if isinstance(hidden, _Handed):
-        jax.eval_shape(partial(run, ()), *leaves)
+        jax.eval_shape(partial(interpreted, ()), *leaves)
         handed = hidden.delivered_by(side)
-    compiled = staging.compiled(jitted_on(run, side), xla, handed, *leaves)
+    compiled = staging.compiled(jitted_on(interpreted, side), order.xla, handed, *leaves)
     found, arrays = compiled(handed, *leaves)
-    tree = jax.tree.structure([] if keep == "constants" else traced.out_info)
+    tree = jax.tree.structure(traced.out_info if returns_outputs else [])
     return EquationResults(
         Result.read(jax.tree.unflatten(tree, found)).arrays,
         Result.read(arrays).arrays,
@@ -151,7 +124,7 @@ def record(
 class _Results:
     """The results of equations that were kept, with the equation that each is of."""
 
-    keep: Kept
+    order: Rerun
     arrays: list[Any] = field(default_factory=list)
     equations: list[EquationValue] = field(default_factory=list)
     left_out: int = 0
@@ -159,7 +132,8 @@ class _Results:
 
     def takes(self, has_constant: bool) -> bool:
         """Say whether the results of an equation are kept."""
-        return self.keep == "all" or (self.keep == "constants" and has_constant)
+        asked = self.order.equations
+        return asked == "all" or (asked == "constants" and has_constant)
 
     def clear(self) -> None:
         self.arrays, self.equations, self.left_out, self._bytes = [], [], 0, 0
@@ -211,7 +185,7 @@ class _Operand(NamedTuple):
 
 
 @dataclass
-class _Recording:
+class _Recording(Domain[_Operand]):
     """The domain of one body: it runs each equation and keeps the results.
 
     Bodies of `jit` are entered, each with a recording of its own. `within` has the numbers of the
@@ -228,12 +202,6 @@ class _Recording:
         if _is_reference(aval):  # what it holds may change from equation to equation
             return _Operand(value)
         return _Operand(self._hidden(value), value, is_known=True, is_array=_has_axes(aval))
-
-    def unbound(self, var: Any) -> _Operand:
-        raise ValueError("a body has constvars without values")
-
-    def literal(self, literal: Any) -> _Operand:
-        return self.constant(literal.val, literal.aval)
 
     def equation(self, equation: Any, operands: list[_Operand]) -> list[_Operand]:
         position, place = (*self.within, self._count), place_of(equation, self.place)

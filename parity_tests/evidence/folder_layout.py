@@ -40,8 +40,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reports.rows import Side
+
+
+class _In:
+    """A file or folder in the folder of a record; its name may have fields of the record."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, record: Any, _: type) -> Path:
+        folder: Path = record.folder
+        return folder / self._name.format_map(vars(record))
 
 
 @dataclass(frozen=True)
@@ -51,40 +63,19 @@ class ProgramFiles:
     folder: Path
     number: int
 
-    @property
-    def observation(self) -> Path:
-        """The observation: the last file to be written, so its program is finished."""
-        return self.folder / f"{self.number}.json"
-
-    @property
-    def measured(self) -> Path:
-        """The observation before the checks that come last, which may take the process along."""
-        return self.folder / f"{self.number}.measured.json"
-
-    @property
-    def outputs(self) -> Path:
-        """The output arrays; missing where the side failed with its process."""
-        return self.folder / f"{self.number}.npz"
-
-    @property
-    def jaxpr(self) -> Path:
-        """The printed jaxpr."""
-        return self.folder / f"{self.number}.jaxpr.txt"
-
-    @property
-    def hazards(self) -> Path:
-        """The hazards; missing but on the side that detects them."""
-        return self.folder / f"{self.number}.hazards.json"
-
-    @property
-    def reads(self) -> Path:
-        """What the program reads of jaxprs or the flag while its hazards are looked for."""
-        return self.folder / f"{self.number}.reads"
-
-    @property
-    def seal(self) -> Path:
-        """The digests of the files."""
-        return self.folder / f"{self.number}.sha256"
+    # The last file to be written, so its program is finished.
+    observation = _In("{number}.json")
+    # The observation before the checks that come last, which may take the process along.
+    measured = _In("{number}.measured.json")
+    # The output arrays; missing where the side failed with its process.
+    outputs = _In("{number}.npz")
+    jaxpr = _In("{number}.jaxpr.txt")
+    # The hazards; missing but on the side that detects them.
+    hazards = _In("{number}.hazards.json")
+    # What the program reads of jaxprs or the flag while its hazards are looked for.
+    reads = _In("{number}.reads")
+    # The digests of the files.
+    seal = _In("{number}.sha256")
 
 
 def finished_programs(folder: Path) -> Iterator[ProgramFiles]:
@@ -100,20 +91,9 @@ class TruthFiles:
 
     folder: Path
 
-    @property
-    def truth(self) -> Path:
-        """The outputs in double precision."""
-        return self.folder / "truth.npz"
-
-    @property
-    def seal(self) -> Path:
-        """The digest of the outputs."""
-        return self.folder / "truth.sha256"
-
-    @property
-    def no_arbiter(self) -> Path:
-        """The reason why there are no outputs in double precision."""
-        return self.folder / "no_arbiter"
+    truth = _In("truth.npz")  # the outputs in double precision
+    seal = _In("truth.sha256")  # the digest of the outputs
+    no_arbiter = _In("no_arbiter")  # the reason why there are no outputs in double precision
 
 
 def truth_files(folder: Path, number: int) -> TruthFiles:
@@ -127,60 +107,22 @@ class ProcessFiles:
 
     folder: Path
 
-    @property
-    def request(self) -> Path:
-        """What the process is to do."""
-        return self.folder / "request.json"
-
-    @property
-    def log(self) -> Path:
-        """What the process and its programs printed."""
-        return self.folder / "log"
-
-    @property
-    def events(self) -> Path:
-        """How far the process has come with its programs."""
-        return self.folder / "events"
-
-    @property
-    def imported(self) -> Path:
-        """The files of the user that a process has imported to list programs."""
-        return self.folder / "imported.json"
-
-    @property
-    def not_kept(self) -> Path:
-        """Why the folder did not take the files of a program."""
-        return self.folder / "not_kept"
-
-    @property
-    def answer(self) -> Path:
-        """The answer to a question, written whole or not at all."""
-        return self.folder / "answer.json"
-
-    @property
-    def reads(self) -> Path:
-        """What the one program read of jaxprs or the flag while its hazards were looked for."""
-        return self.folder / "reads"
-
-    @property
-    def outputs(self) -> Path:
-        """The outputs of the one program that the process ran."""
-        return self.folder / "outputs.npz"
-
-    @property
-    def equations(self) -> Path:
-        """The results of the equations of the one program that the process ran."""
-        return self.folder / "equations.npz"
-
-    @property
-    def variants(self) -> Path:
-        """The variants of the one program that the process compared, and the one it is on."""
-        return self.folder / "variants"
-
-    @property
-    def draft(self) -> Path:
-        """The arrays that a draft's variables hold."""
-        return self.folder / "draft.npz"
+    request = _In("request.json")  # what the process is to do
+    log = _In("log")  # what the process and its programs printed
+    events = _In("events")  # how far the process has come with its programs
+    not_kept = _In("not_kept")  # why the folder did not take the files of a program
+    answer = _In("answer.json")  # the answer to a question, written whole or not at all
+    # The files of the user that the process has imported to list programs.
+    imported = _In("imported.json")
+    # Of the one program that the process ran: what it read of jaxprs or the flag while its hazards
+    # were looked for, its outputs, and the results of its equations.
+    reads = _In("reads")
+    outputs = _In("outputs.npz")
+    equations = _In("equations.npz")
+    # The variants of the one program that the process compared, and the one it is on.
+    variants = _In("variants")
+    # The arrays that a draft's variables hold.
+    draft = _In("draft.npz")
 
 
 @dataclass(frozen=True)
@@ -189,35 +131,15 @@ class CampaignFiles:
 
     folder: Path
 
-    @property
-    def identity(self) -> Path:
-        """What the campaign measures, and how."""
-        return self.folder / "campaign.json"
-
-    @property
-    def lock(self) -> Path:
-        """The file that a campaign locks while it is at work."""
-        return self.folder / "lock"
-
-    @property
-    def listing(self) -> Path:
-        """The folder of the process that lists the programs."""
-        return self.folder / "listing"
-
-    @property
-    def slower(self) -> Path:
-        """The folder of the processes that measure slower programs again."""
-        return self.folder / "slower"
-
-    @property
-    def rounds(self) -> Path:
-        """The folder of the rounds in which times are taken."""
-        return self.folder / "rounds"
-
-    @property
-    def again(self) -> Path:
-        """The folder of the runs that show whether programs repeat themselves."""
-        return self.folder / "again" / "together"
+    identity = _In("campaign.json")  # what the campaign measures, and how
+    lock = _In("lock")  # locked by a campaign while it is at work
+    # The folder of the process that lists the programs.
+    listing = _In("listing")
+    # The folders of the processes that measure slower programs again, that take times in rounds,
+    # and that run programs to see whether they repeat themselves.
+    slower = _In("slower")
+    rounds = _In("rounds")
+    again = _In("again/together")
 
     def alone(self, turn: int) -> Path:
         """Return the folder of such runs in processes of their own."""

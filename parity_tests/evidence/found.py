@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import Field
 
 from reports.rows import Hazard
+from reports.rows.row import Row
 
 
-class HazardsFound(BaseModel):
+class HazardsFound(Row):
     """The hazards of one program, or in `not_detected` why nobody knows them.
 
     `again` says that another process may still detect them. `reads` has what the program read in
     simplified form before its process ended, as `parity_tests.observe.reads.recorder` writes it.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     hazards: tuple[Hazard, ...] = ()
     not_detected: str = ""
@@ -22,15 +21,13 @@ class HazardsFound(BaseModel):
     reads: str = ""
 
 
-class SettingsFound(BaseModel):
+class SettingsFound(Row):
     """The number of devices, JAX's settings, and the variables that the import has set.
 
     `raised` says what the import raised; "" where it went well.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     devices: int
     settings: dict[str, str]
-    variables: dict[str, str] = {}
+    variables: dict[str, str] = Field(default_factory=dict)
     raised: str = ""

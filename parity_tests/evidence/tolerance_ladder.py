@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, get_args
 
 import ml_dtypes
@@ -172,23 +173,23 @@ def compare(path: str, left: Array, right: Array, truth: Array | None = None) ->
             "do not compare element by element"
         )
     if have_equal_bytes(left, right):
-        return _leaf(path, "bitwise", _NOTHING)
+        return _bitwise(path)
     if distances.is_floating(left.dtype):
         return _compare_floats(path, left, right, truth)
     return _compare_exactly(path, left, right)
 
 
-@dataclass(frozen=True)
-class _Distance:
-    max_abs: float = 0.0
-    max_rel: float = 0.0
-    max_ulp: int | None = 0
-    share: float = 0.0
-    first: tuple[int, ...] | None = None
-    passing_rtol: float | None = 0.0
-
-
-_NOTHING = _Distance()
+def _bitwise(path: str) -> LeafComparison:
+    return LeafComparison(
+        path=path,
+        rung="bitwise",
+        max_abs=0.0,
+        max_rel=0.0,
+        max_ulp=0,
+        mismatch_share=0.0,
+        first_index=None,
+        passing_rtol=0.0,
+    )
 
 
 def _compare_exactly(path: str, left: Array, right: Array) -> LeafComparison:
@@ -201,10 +202,19 @@ def _compare_exactly(path: str, left: Array, right: Array) -> LeafComparison:
             apart = max(apart, int(far.max()))
             relative = max(relative, distances.largest_quotient(far, size))
     if differing.first is None:  # a number has bits that mean nothing, as those above an int4
-        return _leaf(path, "bitwise", _NOTHING)
+        return _bitwise(path)
     share, first = _share_and_first(differing, left.shape)
-    distance = _Distance(float(apart), relative, None, share, first, relative)
-    return _leaf(path, "mismatch", distance, _note(left, right, differing, "differ"))
+    return LeafComparison(
+        path=path,
+        rung="mismatch",
+        max_abs=float(apart),
+        max_rel=relative,
+        max_ulp=None,
+        mismatch_share=share,
+        first_index=first,
+        passing_rtol=relative,
+        note=_note(left, right, differing, "differ"),
+    )
 
 
 def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -> LeafComparison:
@@ -215,24 +225,26 @@ def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -
     beyond, passing = Marked(), 0.0
     if not found.lost.count:
         beyond, passing = beyond_tolerance(left, right, absolute, limit)
-    distance = _Distance(
+    leaf = partial(
+        LeafComparison,
+        path=path,
         max_abs=found.max_abs,
         max_rel=found.max_rel,
         max_ulp=found.max_ulp,
-        share=share,
-        first=first,
+        mismatch_share=share,
+        first_index=first,
         passing_rtol=None if found.lost.count else passing,
     )
     if found.lost.count:
         what = "are NaN or an infinity on one side and something else on the other"
         note = _note(left, right, found.lost, what)
-        return _leaf(path, "mismatch", distance, note)
+        return leaf(rung="mismatch", note=note)
     if found.max_ulp <= most_ulps(left.dtype):
         is_zero = found.max_ulp == 0
         note = "equal but for the signs of zeros or the bits of NaNs" if is_zero else ""
-        return _leaf(path, "ulp", distance, note)
+        return leaf(rung="ulp", note=note)
     if not beyond.count:
-        return _leaf(path, "tolerance", distance)
+        return leaf(rung="tolerance")
     bounds = (
         f"rtol = atol = {limit:g}"
         if absolute == limit
@@ -240,10 +252,10 @@ def _compare_floats(path: str, left: Array, right: Array, truth: Array | None) -
     )
     note = _note(left, right, beyond, f"are beyond {bounds}")
     if truth is None or not found.all_finite:
-        return _leaf(path, "mismatch", distance, note)
+        return leaf(rung="mismatch", note=note)
     arbitration = arbitrated(left, right, truth)
     rung: Rung = "arbiter" if arbitration.equally_good else "mismatch"
-    return _leaf(path, rung, distance, f"{note}; {arbitration.note}")
+    return leaf(rung=rung, note=f"{note}; {arbitration.note}")
 
 
 def _scale(largest: float) -> float:
@@ -272,18 +284,4 @@ def _note(left: Array, right: Array, marked: Marked, what: str) -> str:
     return (
         f"{marked.count} of {left.size} elements {what}; "
         f"the first{where}: {left[at]!s} and {right[at]!s}"
-    )
-
-
-def _leaf(path: str, rung: Rung, distance: _Distance, note: str = "") -> LeafComparison:
-    return LeafComparison(
-        path=path,
-        rung=rung,
-        max_abs=distance.max_abs,
-        max_rel=distance.max_rel,
-        max_ulp=distance.max_ulp,
-        mismatch_share=distance.share,
-        first_index=distance.first,
-        passing_rtol=distance.passing_rtol,
-        note=note,
     )

@@ -115,7 +115,7 @@ MOST_BYTES = 2**14  # of one array, before it is compressed
 
 
 def keep_in_report(array: np.ndarray[Any, Any]) -> KeptArray:
-    """Keep an array.
+    """Keep an array in a report: a small one whole, of a large one every n-th element.
 
     Example::
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from parity_tests.fuzz.construct import ALL, Construct, Site
+from parity_tests.fuzz.construct import ALL, Construct, Demand, Site
+
+_FORWARD: frozenset[Demand] = frozenset({"forward"})
+_REVERSE: frozenset[Demand] = frozenset({"reverse"})
+_BATCH: frozenset[Demand] = frozenset({"batch"})
+_REMAT: frozenset[Demand] = frozenset({"remat"})
 
 
 def _predicate(s: Site) -> str:
@@ -220,11 +225,7 @@ def _reference_in_loop(s: Site) -> str:
 WITH_BODIES = (
     Construct("jit", lambda s: f"x = jit({s.f})(x)", bodies=1),
     Construct("jit_inline", lambda s: f"x = jit({s.f}, inline=True)(x)", bodies=1),
-    Construct(
-        "jit_twice",
-        lambda s: f"j = jit({s.f})\nx = 0.5 * j(x) + 0.5 * j(-x)",
-        bodies=1,
-    ),
+    Construct("jit_twice", lambda s: f"j = jit({s.f})\nx = 0.5 * j(x) + 0.5 * j(-x)", bodies=1),
     Construct(
         "jit_of_captured",
         lambda s: f"x = jit(lambda v, c: {s.f}(v) * c)(x, {s.value()})",
@@ -254,43 +255,25 @@ WITH_BODIES = (
     Construct("scan_over_captured", _scan_over_captured, captured=1, bodies=1, options=3),
     Construct("scan_from_captured", _scan_from_captured, captured=1, bodies=1),
     Construct("scan_to_captured", _scan_to_captured, captured=1, bodies=1),
-    Construct("scan_rows", _scan_rows, captured=1, bodies=1, ranks=(2,), by_row=True),
+    Construct("scan_rows", _scan_rows, captured=1, bodies=1, by_row=True),
     Construct("fori", _fori, captured=1, bodies=1, options=2),
-    Construct("while", _while, captured=1, bodies=1, survives=ALL - {"reverse"}),
+    Construct("while", _while, captured=1, bodies=1, survives=ALL - _REVERSE),
     Construct("while_stopped", _while_stopped, captured=1, bodies=1),
-    Construct(
-        "map", _map, bodies=1, options=2, ranks=(2,), by_row=True, demands=frozenset({"batch"})
-    ),
+    Construct("map", _map, bodies=1, options=2, by_row=True, demands=_BATCH),
     Construct("associative_scan", _associative_scan, captured=1, bodies=1),
+    Construct("vmap", _vmap, bodies=1, options=4, by_row=True, demands=_BATCH),
     Construct(
-        "vmap", _vmap, bodies=1, options=4, ranks=(2,), by_row=True, demands=frozenset({"batch"})
+        "vmap_with_captured", _vmap_with_captured, captured=1, bodies=1, by_row=True, demands=_BATCH
     ),
     Construct(
-        "vmap_with_captured",
-        _vmap_with_captured,
-        captured=1,
-        bodies=1,
-        ranks=(2,),
-        by_row=True,
-        demands=frozenset({"batch"}),
+        "vmap_collective", _vmap_collective, captured=1, bodies=1, by_row=True, demands=_BATCH
     ),
-    Construct(
-        "vmap_collective",
-        _vmap_collective,
-        captured=1,
-        bodies=1,
-        ranks=(2,),
-        by_row=True,
-        demands=frozenset({"batch"}),
-    ),
-    Construct("checkpoint", _checkpoint, bodies=1, options=4, demands=frozenset({"remat"})),
-    Construct("grad", _grad, captured=1, bodies=1, demands=frozenset({"reverse"})),
-    Construct("value_and_grad", _value_and_grad, bodies=1, demands=frozenset({"reverse"})),
-    Construct("vjp", _vjp, captured=1, bodies=1, demands=frozenset({"reverse"})),
-    Construct("jvp", _jvp, captured=1, bodies=1, demands=frozenset({"forward"})),
-    Construct(
-        "linearize", _linearize, captured=1, bodies=1, demands=frozenset({"forward", "reverse"})
-    ),
+    Construct("checkpoint", _checkpoint, bodies=1, options=4, demands=_REMAT),
+    Construct("grad", _grad, captured=1, bodies=1, demands=_REVERSE),
+    Construct("value_and_grad", _value_and_grad, bodies=1, demands=_REVERSE),
+    Construct("vjp", _vjp, captured=1, bodies=1, demands=_REVERSE),
+    Construct("jvp", _jvp, captured=1, bodies=1, demands=_FORWARD),
+    Construct("linearize", _linearize, captured=1, bodies=1, demands=_FORWARD | _REVERSE),
     Construct(
         "jacobian",
         _jacobian,
@@ -298,23 +281,19 @@ WITH_BODIES = (
         bodies=1,
         options=2,
         ranks=(1,),
-        demands=frozenset({"forward", "reverse", "batch"}),
+        demands=_FORWARD | _REVERSE | _BATCH,
     ),
     Construct("custom_jvp", _custom_jvp, captured=1, bodies=1),
-    Construct(
-        "custom_vjp", _custom_vjp, captured=1, bodies=1, options=2, survives=ALL - {"forward"}
-    ),
-    Construct(
-        "custom_gradient", _custom_gradient, captured=1, bodies=1, survives=ALL - {"forward"}
-    ),
+    Construct("custom_vjp", _custom_vjp, captured=1, bodies=1, options=2, survives=ALL - _FORWARD),
+    Construct("custom_gradient", _custom_gradient, captured=1, bodies=1, survives=ALL - _FORWARD),
     Construct(
         "custom_vmap",
         _custom_vmap,
         captured=1,
         bodies=1,
         options=2,
-        survives=ALL - {"reverse", "batch"},
-        demands=frozenset({"batch"}),
+        survives=ALL - _REVERSE - _BATCH,
+        demands=_BATCH,
     ),
     Construct("linear_solve", _linear_solve, captured=1, bodies=1),
     Construct("root", _custom_root, captured=1, bodies=1),
@@ -323,22 +302,17 @@ WITH_BODIES = (
         "composite",
         lambda s: f'x = lax.composite({s.f}, name="generated.composite")(x)',
         bodies=1,
-        survives=ALL - {"forward", "reverse", "batch"},
+        survives=ALL - _FORWARD - _REVERSE - _BATCH,
     ),
     Construct(
-        "remat_of_jit",
-        lambda s: f"x = jax.checkpoint(jit({s.f}))(x)",
-        bodies=1,
-        demands=frozenset({"remat"}),
+        "remat_of_jit", lambda s: f"x = jax.checkpoint(jit({s.f}))(x)", bodies=1, demands=_REMAT
     ),
-    Construct(
-        "shard_map", _shard_map, bodies=1, ranks=(2,), by_row=True, demands=frozenset({"batch"})
-    ),
+    Construct("shard_map", _shard_map, bodies=1, by_row=True, demands=_BATCH),
     Construct(
         "reference_in_loop",
         _reference_in_loop,
         captured=1,
         bodies=1,
-        survives=ALL - {"forward", "reverse", "remat"},
+        survives=ALL - _FORWARD - _REVERSE - _REMAT,
     ),
 )

@@ -189,7 +189,11 @@ _PLAIN = (RecipeArray().dtype, RecipeArray().shape, RecipeArray().storage)
 
 
 def candidates(recipe: Recipe) -> tuple[Recipe, ...]:
-    """Return the recipes that are one change smaller, the smallest first."""
+    """Return the recipes that are one change smaller, the smallest first.
+
+    Hypothesis would shrink one example at a time, and an example here is a run in four fresh
+    processes. So all candidates of a round are made at once, and run as one campaign.
+    """
     found = {replace(recipe, pieces=block) for block in _smaller(recipe.pieces)}
     found |= {replace(recipe, outside="nothing"), replace(recipe, size=4)}
     found |= {replace(recipe, returned=recipe.returned[:-1])}

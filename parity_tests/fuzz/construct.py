@@ -257,7 +257,7 @@ class Construct:
     `text` writes the statements that assign `x`. `captured` and `bodies` count the captured arrays
     and the bodies of a piece, and `options` the ways to write it. `survives` are the
     transformations that the construct supports, `demands` those that it applies to its bodies.
-    `ranks` are the ranks of state that it takes. With `by_row` its bodies see its rows.
+    `ranks` are the ranks of state that it takes. With `by_row` its bodies see the rows of a matrix.
     """
 
     name: str
@@ -269,3 +269,7 @@ class Construct:
     demands: frozenset[Demand] = NOTHING
     ranks: tuple[int, ...] = (1, 2)
     by_row: bool = False
+
+    def takes(self, rank: int) -> bool:
+        """Say whether it takes a state of this rank."""
+        return rank in self.ranks and not (self.by_row and rank == 1)

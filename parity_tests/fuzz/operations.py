@@ -52,8 +52,7 @@ OPERATIONS = (
     Construct("host_temporary", _host_temporary, captured=1),
     Construct("eager", _eager, captured=1, options=3),
     Construct(
-        "literal_array",
-        lambda s: f"x = x * jnp.array({[0.9 - i / 16 for i in range(s.size)]})",
+        "literal_array", lambda s: f"x = x * jnp.array({[0.9 - i / 16 for i in range(s.size)]})"
     ),
     Construct(
         "reduce",
@@ -77,9 +76,7 @@ OPERATIONS = (
     Construct("select", lambda s: f"x = jnp.where({s.value()} > 0, x, -x)", captured=1, options=3),
     Construct("set", lambda s: f"x = x.at[..., 0].set({s.scalar()})", captured=1),
     Construct(
-        "scatter_add",
-        lambda s: f"x = (x.at[..., {s.indices()}].add({s.row(1)})) * 0.5",
-        captured=2,
+        "scatter_add", lambda s: f"x = (x.at[..., {s.indices()}].add({s.row(1)})) * 0.5", captured=2
     ),
     Construct(
         "set_in_captured",
@@ -119,9 +116,7 @@ OPERATIONS = (
         captured=2,
     ),
     Construct(
-        "barrier",
-        lambda s: f"x = sum(lax.optimization_barrier((x, {s.full()}))) * 0.5",
-        captured=1,
+        "barrier", lambda s: f"x = sum(lax.optimization_barrier((x, {s.full()}))) * 0.5", captured=1
     ),
     Construct(
         "stopped", lambda s: f"x = x * lax.stop_gradient({s.value()})", captured=1, options=3

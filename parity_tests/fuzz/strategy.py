@@ -103,7 +103,7 @@ def _blocks(
 @cache
 def _pieces(demands: frozenset[Demand], rank: int, depth: int) -> st.SearchStrategy[Piece]:
     def fits(construct: Construct) -> bool:
-        return demands <= construct.survives and rank in construct.ranks
+        return demands <= construct.survives and construct.takes(rank)
 
     @cache
     def piece(construct: Construct) -> st.SearchStrategy[Piece]:

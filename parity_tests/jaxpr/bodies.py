@@ -267,6 +267,26 @@ def bodies_of(equation: Any) -> tuple[Body, ...]:
 # -- any body --------------------------------------------------------------------------------------
 
 
+def folded(body: Any, of: Callable[[Any, Callable[[Any], T]], T]) -> T:
+    """Return what `of` makes of a jaxpr; it is given the jaxpr, and what folds a body in it.
+
+    Each jaxpr is asked for once, because shared bodies can nest deeply.
+
+    Example::
+
+        folded(closed, lambda jaxpr, inside: len(jaxpr.eqns)) == 3
+    """
+    known: dict[int, T] = {}
+
+    def inside(each: Any) -> T:
+        jaxpr = inner(each)
+        if id(jaxpr) not in known:
+            known[id(jaxpr)] = of(jaxpr, inside)
+        return known[id(jaxpr)]
+
+    return inside(body)
+
+
 def inner(body: Any) -> Any:
     """Return the jaxpr of a body, which may be closed."""
     return body.jaxpr if isinstance(body, core.ClosedJaxpr) else body

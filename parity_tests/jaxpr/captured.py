@@ -87,8 +87,13 @@ def unwrapped(value: Any) -> Any:
 @jax_defaults()
 def digest_of(value: Any) -> str:
     """Return the sha256 of the bytes of an array; of a typed PRNG key, of its key data."""
-    host = np.asarray(jax.random.key_data(value) if is_key(value.dtype) else value)
+    host = np.asarray(words_of(value))
     return hashlib.sha256(np.ascontiguousarray(host).tobytes()).hexdigest()
+
+
+def words_of(value: Any) -> Any:
+    """Return the array that typed PRNG keys wrap; any other value as it is."""
+    return jax.random.key_data(value) if is_key(getattr(value, "dtype", None)) else value
 
 
 def is_key(dtype: Any) -> bool:

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import bodies_of, constants_of, inner
+from parity_tests.jaxpr.bodies import bodies_of, constants_of, folded, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value
-from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of, relative
 
 
@@ -104,7 +104,7 @@ class _Walk:
 
 
 @dataclass(frozen=True)
-class _CapturedValues:
+class _CapturedValues(Domain[Any]):
     """The domain of the walk: a value is a captured value, or None for a computed one."""
 
     walk: _Walk
@@ -115,9 +115,6 @@ class _CapturedValues:
 
     def unbound(self, var: Any) -> Any:
         return None
-
-    def literal(self, literal: Any) -> Any:
-        return literal.val
 
     def equation(self, equation: Any, operands: list[Any]) -> list[Any]:
         bodies = bodies_of(equation)
@@ -154,36 +151,22 @@ def stock_const_args(jaxpr: Any, *, embed_threshold: int) -> tuple[Any, ...]:
     hoisted.
     `jaxpr` has no dead code, as `live_part` leaves it.
     """
-    return tuple(_Scan(embed_threshold).of(jaxpr))
 
-
-class _Scan:
-    def __init__(self, embed_threshold: int) -> None:
-        self.embed_threshold = embed_threshold
-        self._bodies: dict[int, list[Any]] = {}
-
-    def of(self, jaxpr: Any) -> list[Any]:
-        if id(jaxpr) not in self._bodies:
-            self._bodies[id(jaxpr)] = self._scan(jaxpr)
-        return self._bodies[id(jaxpr)]
-
-    def _scan(self, jaxpr: Any) -> list[Any]:
-        found: dict[int, Any] = {}
-        for atom in jaxpr.outvars:
-            self._literal(atom, found)
-        for equation in jaxpr.eqns:
-            for atom in equation.invars:
-                self._literal(atom, found)
-            inside: dict[int, Any] = {}
-            for body in bodies_of(equation):
-                inside.update((id(value), value) for value in self.of(inner(body.jaxpr)))
-            found.update(inside)
-        return list(found.values())
-
-    def _literal(self, atom: Any, found: dict[int, Any]) -> None:
-        if (
+    def is_passed(atom: Any) -> bool:
+        return (
             isinstance(atom, core.Literal)
             and np.ndim(atom.val) > 0
-            and getattr(atom.val, "nbytes", 4) > self.embed_threshold
-        ):
-            found[id(atom)] = atom.val
+            and getattr(atom.val, "nbytes", 4) > embed_threshold
+        )
+
+    def passed_to(body: Any, inside: Callable[[Any], list[Any]]) -> list[Any]:
+        found = {id(atom): atom.val for atom in body.outvars if is_passed(atom)}
+        for equation in body.eqns:
+            found |= {id(atom): atom.val for atom in equation.invars if is_passed(atom)}
+            found |= {
+                id(value): value for each in bodies_of(equation) for value in inside(each.jaxpr)
+            }
+        return list(found.values())
+
+    found: list[Any] = folded(jaxpr, passed_to)
+    return tuple(found)

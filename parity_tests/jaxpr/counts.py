@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable
+from collections import Counter
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import bodies_of, constants_of, inner
+from parity_tests.jaxpr.bodies import bodies_of, constants_of, folded, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value, is_key
 
 
@@ -53,49 +54,34 @@ def count(closed: Any, *, embed_threshold: int, only_read: bool = False) -> Jaxp
     jit keeps such constvars when dead code is removed.
     """
     counter = _Counter(embed_threshold, only_read)
-    totals = counter.body(closed)
+    counter.see_constants(closed)
+    totals = folded(closed, counter.totals)
     arrays = counter.arrays.values()
     return JaxprFacts(
-        **totals._asdict(),
+        **totals,
         captured=tuple(array for array in arrays if array.bytes > embed_threshold),
         small_keys=tuple(array for array in arrays if array.key and array.bytes <= embed_threshold),
         calls_exported=counter.calls_exported,
     )
 
 
-class _Totals(NamedTuple):
-    equations: int
-    constvars: int
-    special_constvars: int
-    array_literals: int
-
-    def plus(self, other: _Totals) -> _Totals:
-        return _Totals(*(a + b for a, b in zip(self, other, strict=True)))
-
-
 class _Counter:
-    """Walks each body once and remembers its totals, because shared bodies can nest deeply."""
-
     def __init__(self, embed_threshold: int, only_read: bool):
         self.embed_threshold = embed_threshold
         self.only_read = only_read
         self.arrays: dict[Hashable, CapturedValue] = {}
         self.calls_exported = False
-        self._bodies: dict[int, _Totals] = {}
 
-    def body(self, body: Any) -> _Totals:
+    def see_constants(self, body: Any) -> None:
         jaxpr = inner(body)
         read = {id(atom) for equation in jaxpr.eqns for atom in equation.invars}
         read |= {id(atom) for atom in jaxpr.outvars}
         for var, value in constants_of(body).items():
             if not self.only_read or id(var) in read:
                 self._see(value)
-        if id(jaxpr) not in self._bodies:
-            self._bodies[id(jaxpr)] = self._walk(jaxpr)
-        return self._bodies[id(jaxpr)]
 
-    def _walk(self, jaxpr: Any) -> _Totals:
-        totals = _Totals(
+    def totals(self, jaxpr: Any, inside: Callable[[Any], Counter[str]]) -> Counter[str]:
+        totals = Counter(
             equations=len(jaxpr.eqns),
             constvars=len(jaxpr.constvars),
             special_constvars=sum(_is_special(var.aval) for var in jaxpr.constvars),
@@ -103,10 +89,10 @@ class _Counter:
         )
         for equation in jaxpr.eqns:
             self.calls_exported |= equation.primitive.name == "call_exported"
-            literals = sum(map(self._is_array_literal, equation.invars))
-            totals = totals.plus(_Totals(0, 0, 0, literals))
+            totals["array_literals"] += sum(map(self._is_array_literal, equation.invars))
             for body in bodies_of(equation):
-                totals = totals.plus(self.body(body.jaxpr))
+                self.see_constants(body.jaxpr)
+                totals.update(inside(body.jaxpr))
         return totals
 
     def _is_array_literal(self, atom: Any) -> bool:

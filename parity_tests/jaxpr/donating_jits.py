@@ -13,7 +13,7 @@ from typing import Any
 
 from parity_tests.jaxpr.bodies import Call, inner, structure_of
 from parity_tests.jaxpr.captured import unwrapped
-from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import kind_of_file
 
 
@@ -81,7 +81,7 @@ def _donates(equation: Any) -> bool:
 
 
 @dataclass(frozen=True)
-class _Donations:
+class _Donations(Domain[Any]):
     """The domain of the search: a value is an argument or a captured array, or None if computed."""
 
     found: list[DonatingJit]
@@ -91,9 +91,6 @@ class _Donations:
 
     def unbound(self, var: Any) -> Any:
         return None
-
-    def literal(self, literal: Any) -> Any:
-        return unwrapped(literal.val)
 
     def equation(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         if _donates(equation):

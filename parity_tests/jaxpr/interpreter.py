@@ -27,11 +27,11 @@ class Domain(Protocol[V]):
 
     def unbound(self, var: Any) -> V:
         """Return what stands for a constvar without a value, in a jaxpr that is not closed."""
-        ...
+        raise ValueError("a body has constvars without values")
 
     def literal(self, literal: Any) -> V:
         """Return what stands for a Literal, whose value may be a scalar or a captured array."""
-        ...
+        return self.constant(literal.val, literal.aval)
 
     def equation(self, equation: Any, operands: list[V]) -> Sequence[V]:
         """Return the results of an equation."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from parity_tests.jaxpr.bodies import CONST_COUNTS, bodies_in, bodies_of
 from parity_tests.jaxpr.captured import captured_value
-from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.rewriting import live_part
 
 # Parameters that count the operands that hold captured arrays, or the operands one by one.
@@ -35,7 +35,7 @@ def _described(closed: Any) -> list[Hashable]:
     return [*walk.equations, *outputs]
 
 
-class _Walk:
+class _Walk(Domain[Hashable]):
     """Describes the equations in their order; a value is a number, a captured value its digest."""
 
     def __init__(self) -> None:
@@ -54,9 +54,6 @@ class _Walk:
 
     def unbound(self, var: Any) -> Hashable:
         return ("unbound", str(var.aval))
-
-    def literal(self, literal: Any) -> Hashable:
-        return self.constant(literal.val, literal.aval)
 
     def equation(self, equation: Any, operands: list[Hashable]) -> Sequence[Hashable]:
         bodies = bodies_of(equation)

@@ -14,16 +14,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 
-from parity_tests.jaxpr.bodies import Scan, bodies_of, inner, structure_of
+from parity_tests.jaxpr.bodies import Scan, bodies_of, folded, inner, structure_of
 from parity_tests.jaxpr.captured import captured_value
-from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 
 # They move, relabel or repeat elements, which a fusion does at no cost.
@@ -97,33 +97,27 @@ def equations_at_work(closed: Any) -> tuple[dict[str, int], float]:
     Bodies are included, once for each equation that has them. The operations of a body count once
     for each turn of a scan, and once for a `while`, whose turns nobody knows.
     """
-    names, operations = _Counter().body(closed)
+    names, operations = folded(closed, _names_and_operations)
     return dict(sorted(names.items())), operations
 
 
-class _Counter:
-    """Walks each body once and remembers its totals, because shared bodies can nest deeply."""
+_Totals: TypeAlias = tuple[Counter[str], float]
 
-    def __init__(self) -> None:
-        self._bodies: dict[int, tuple[Counter[str], float]] = {}
 
-    def body(self, body: Any) -> tuple[Counter[str], float]:
-        jaxpr = inner(body)
-        if id(jaxpr) not in self._bodies:
-            names: Counter[str] = Counter()
-            operations = 0.0
-            for equation in jaxpr.eqns:
-                own = operations_of(equation)
-                names[equation.primitive.name] += own > 0
-                structure = structure_of(equation)
-                turns = structure.length if isinstance(structure, Scan) else 1
-                operations += own
-                for each in bodies_of(equation):
-                    more, work = self.body(each.jaxpr)
-                    names.update(more)
-                    operations += turns * work
-            self._bodies[id(jaxpr)] = +names, operations
-        return self._bodies[id(jaxpr)]
+def _names_and_operations(jaxpr: Any, inside: Callable[[Any], _Totals]) -> _Totals:
+    names: Counter[str] = Counter()
+    operations = 0.0
+    for equation in jaxpr.eqns:
+        own = operations_of(equation)
+        names[equation.primitive.name] += own > 0
+        structure = structure_of(equation)
+        turns = structure.length if isinstance(structure, Scan) else 1
+        operations += own
+        for each in bodies_of(equation):
+            more, work = inside(each.jaxpr)
+            names.update(more)
+            operations += turns * work
+    return +names, operations
 
 
 def _shape(atom: Any) -> tuple[int, ...]:
@@ -228,7 +222,7 @@ class _Walk:
 
 
 @dataclass(frozen=True)
-class _Origins:
+class _Origins(Domain[_Origin]):
     """The domain of the walk: a value is the origin of an array."""
 
     walk: _Walk
@@ -244,9 +238,6 @@ class _Origins:
 
     def unbound(self, var: Any) -> _Origin:
         return _Origin.ARGUMENTS
-
-    def literal(self, literal: Any) -> _Origin:
-        return self.constant(literal.val, literal.aval)
 
     def equation(self, equation: Any, operands: list[_Origin]) -> list[_Origin]:
         origin = max(operands, default=_Origin.NOTHING)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import libcst as cst
-from libcst import metadata
 
 from parity_tests.lint.module import Module, dotted_tail, text_of
 
@@ -31,7 +30,7 @@ class Jitted:
     def calls(self, module: Module) -> Iterator[cst.Call]:
         """Yield the calls of the jitted function that this file shows."""
         for name in self.names:
-            for access in _references(module, name):
+            for access in module.accesses(name):
                 parent = module.parent(access)
                 if isinstance(parent, cst.Call) and parent.func is access:
                     yield parent
@@ -91,20 +90,6 @@ def _targets(module: Module, call: cst.Call) -> Iterator[cst.CSTNode]:
     parent = module.parent(call)
     if isinstance(parent, cst.Assign):
         yield from (each.target for each in parent.targets if isinstance(each.target, cst.Name))
-
-
-def _references(module: Module, binding: cst.CSTNode) -> list[cst.CSTNode]:
-    """Return the places that may read what is bound: a function by its name, or a variable."""
-    name = binding.name if isinstance(binding, cst.FunctionDef) else binding
-    above = module.parent(binding)
-    scope = module.scope(above if isinstance(binding, cst.FunctionDef) and above else binding)
-    if scope is None or not isinstance(name, cst.Name):
-        return []
-    found: list[cst.CSTNode] = []
-    for assignment in scope.assignments[name.value]:
-        if isinstance(assignment, metadata.Assignment) and assignment.node is binding:
-            found += module.references(assignment)
-    return found
 
 
 def donated_names(jitted: Jitted) -> tuple[frozenset[int], frozenset[str]]:

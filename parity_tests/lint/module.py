@@ -105,6 +105,19 @@ class Module:
             key=self.order,
         )
 
+    def accesses(self, binding: cst.CSTNode) -> list[cst.CSTNode]:
+        """Return the places that may read what is bound: a function by its name, or a variable."""
+        name = binding.name if isinstance(binding, cst.FunctionDef) else binding
+        above = self.parent(binding) if isinstance(binding, cst.FunctionDef) else None
+        scope = self.scope(above or binding)
+        if scope is None or not isinstance(name, cst.Name):
+            return []
+        found: list[cst.CSTNode] = []
+        for assignment in scope.assignments[name.value]:
+            if isinstance(assignment, metadata.Assignment) and assignment.node is binding:
+                found += self.references(assignment)
+        return found
+
     def qualified(self, node: cst.CSTNode) -> str:
         """Return the full name of what was imported, such as "jax.extend.core.Literal"; "" if none.
 

@@ -13,7 +13,8 @@ from parity_tests.lint.deep_stack import is_too_deep, on_deep_stack
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module
 from parity_tests.lint.records import Confidence, Finding, Match, Place, Result, Unread
-from parity_tests.lint.rules import CODES, RULES, Rule
+from parity_tests.lint.rule import Rule
+from parity_tests.lint.rules import CODES, RULES
 
 _MOST_FIXES = 10  # a fix may make room for one that overlapped it
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 import libcst as cst
 
 from parity_tests.lint.module import Module, dotted_tail
-from parity_tests.lint.uses import accesses
 
 # The result of these calls holds their arguments.
 _KEEPERS = (
@@ -47,13 +46,13 @@ class _Sinks:
             yield from self._of_argument(parent)
         elif isinstance(parent, cst.For | cst.CompFor) and parent.iter is node:
             for name in _names_in(parent.target):
-                for access in accesses(self.module, name):
+                for access in self.module.accesses(name):
                     yield from self.of(access)
         elif isinstance(parent, cst.Assign):
             for target in parent.targets:
                 if isinstance(target.target, cst.Name):
                     yield target.target.value
-                    for access in accesses(self.module, target.target):
+                    for access in self.module.accesses(target.target):
                         yield from self.of(access)
         elif isinstance(parent, cst.AugAssign) and parent.value is node:
             yield self.module.code(parent.target)

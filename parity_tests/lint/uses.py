@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 import libcst as cst
-from libcst import metadata
 
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import Module, dotted_tail
@@ -45,28 +44,28 @@ _EQUAL = ("assertEqual", "assert_equal")
 _MOST_STEPS = 8
 
 
-def uses_of(module: Module, kinds: Kinds, node: cst.CSTNode, steps: int = 0) -> Iterator[Use]:
+def uses_of(kinds: Kinds, node: cst.CSTNode, steps: int = 0) -> Iterator[Use]:
     """Yield what the value of an expression is used for; names are followed in their function."""
-    parent = module.parent(node)
+    parent = kinds.module.parent(node)
     if isinstance(parent, cst.Arg):
-        yield from _as_argument(module, kinds, parent, steps)
+        yield from _as_argument(kinds, parent, steps)
     elif isinstance(parent, cst.Element | cst.StarredElement):
-        yield from _as_element(module, kinds, parent, steps)
+        yield from _as_element(kinds, parent, steps)
     elif isinstance(parent, cst.Assign):
         for target in parent.targets:
-            yield from _as_assigned(module, kinds, target.target, steps)
+            yield from _as_assigned(kinds, target.target, steps)
     elif isinstance(parent, cst.AnnAssign | cst.NamedExpr) and parent.value is node:
-        yield from _as_assigned(module, kinds, parent.target, steps)
+        yield from _as_assigned(kinds, parent.target, steps)
     elif isinstance(parent, cst.For | cst.CompFor) and parent.iter is node:
-        yield Use(_of_visit(module, kinds, parent, steps), parent)
+        yield Use(_of_visit(kinds, parent, steps), parent)
     elif isinstance(parent, cst.Subscript) and parent.value is node:
-        yield from _as_indexed(module, kinds, parent, steps)
+        yield from _as_indexed(kinds, parent, steps)
     elif isinstance(parent, cst.Attribute) and parent.attr.value in _CHANGERS:
         if kinds.is_a(node, Kind.CONSTS, Kind.CONSTVARS) and isinstance(node, cst.Attribute):
             yield Use(Purpose.CHANGED, parent)  # and not a copy of it
     elif isinstance(parent, cst.BinaryOperation | cst.IfExp | cst.BooleanOperation):
-        yield from _as_part(module, kinds, parent, node, steps)
-    elif _is_asserted_empty(module, node):
+        yield from _as_part(kinds, parent, node, steps)
+    elif _is_asserted_empty(kinds.module, node):
         yield Use(Purpose.HANDED_ON, node)
     elif isinstance(parent, cst.Comparison | cst.ComparisonTarget):
         yield Use(Purpose.COMPARED, parent)
@@ -76,24 +75,24 @@ def uses_of(module: Module, kinds: Kinds, node: cst.CSTNode, steps: int = 0) -> 
         yield Use(Purpose.ESCAPES, node)
 
 
-def _as_argument(module: Module, kinds: Kinds, arg: cst.Arg, steps: int) -> Iterator[Use]:
-    call = module.parent(arg)
+def _as_argument(kinds: Kinds, arg: cst.Arg, steps: int) -> Iterator[Use]:
+    call = kinds.module.parent(arg)
     if not isinstance(call, cst.Call):
         return
     name = dotted_tail(call.func)
-    if arg.star == "*" or name in _EVALUATORS or _goes_with_jaxpr(module, kinds, call, arg):
+    if arg.star == "*" or name in _EVALUATORS or _goes_with_jaxpr(kinds, call, arg):
         yield Use(Purpose.HANDED_ON, call)
     elif name == "len":
         is_same = (
-            _is_compared_with_count(module, kinds, call)
-            or _is_bound(module, call, steps)
-            or _is_asserted_empty(module, call)
+            _is_compared_with_count(kinds, call)
+            or _is_bound(kinds.module, call, steps)
+            or _is_asserted_empty(kinds.module, call)
         )
         yield Use(Purpose.HANDED_ON if is_same else Purpose.COUNTED, call)
     elif name in _WRAPPERS and steps < _MOST_STEPS:
-        yield from uses_of(module, kinds, call, steps + 1)
+        yield from uses_of(kinds, call, steps + 1)
     elif name in _VISITORS:
-        yield Use(_of_visit(module, kinds, call, steps), call)
+        yield Use(_of_visit(kinds, call, steps), call)
     else:
         yield Use(Purpose.ESCAPES, call)
 
@@ -128,18 +127,18 @@ def _is_bound(module: Module, count: cst.CSTNode, steps: int) -> bool:
     target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
     if not isinstance(target, cst.Name) or steps >= _MOST_STEPS:
         return False
-    found = accesses(module, target)
+    found = module.accesses(target)
     return bool(found) and all(_is_bound(module, each, steps + 1) for each in found)
 
 
-def _is_compared_with_count(module: Module, kinds: Kinds, count: cst.Call) -> bool:
+def _is_compared_with_count(kinds: Kinds, count: cst.Call) -> bool:
     """Say whether a count is compared with that of the variables or the values of a jaxpr."""
-    above = module.parent(count)
+    above = kinds.module.parent(count)
     if isinstance(above, cst.Arg) and above.keyword and "consts" in above.keyword.value:
         return True  # prim.bind(*consts, num_consts=len(consts))
-    if isinstance(above, cst.DictElement) and "consts" in module.code(above.key):
+    if isinstance(above, cst.DictElement) and "consts" in kinds.module.code(above.key):
         return True  # the same, by way of a dictionary
-    around = module.enclosing(count, cst.Comparison, cst.Call)
+    around = kinds.module.enclosing(count, cst.Comparison, cst.Call)
     if isinstance(around, cst.Comparison):
         sides = [around.left, *(each.comparator for each in around.comparisons)]
     elif isinstance(around, cst.Call) and dotted_tail(around.func) in _EQUAL:
@@ -158,25 +157,25 @@ def _is_compared_with_count(module: Module, kinds: Kinds, count: cst.Call) -> bo
     )
 
 
-def _of_visit(module: Module, kinds: Kinds, node: cst.CSTNode, steps: int) -> Purpose:
+def _of_visit(kinds: Kinds, node: cst.CSTNode, steps: int) -> Purpose:
     """Return what each element is visited for: to be wrapped for an interpreter, or else.
 
     `interpret(jaxpr, [wrapped(c) for c in consts])` has as many values as there are constvars.
     """
-    made = module.parent(node) if isinstance(node, cst.CompFor) else node
+    made = kinds.module.parent(node) if isinstance(node, cst.CompFor) else node
     if made is None or isinstance(node, cst.For) or steps >= _MOST_STEPS:
         return Purpose.EACH_VISITED
-    purposes = {each.purpose for each in uses_of(module, kinds, made, steps + 1)}
+    purposes = {each.purpose for each in uses_of(kinds, made, steps + 1)}
     return Purpose.HANDED_ON if purposes == {Purpose.HANDED_ON} else Purpose.EACH_VISITED
 
 
-def _goes_with_jaxpr(module: Module, kinds: Kinds, call: cst.Call, arg: cst.Arg) -> bool:
+def _goes_with_jaxpr(kinds: Kinds, call: cst.Call, arg: cst.Arg) -> bool:
     """Say whether a call takes the jaxpr, or its variables, beside its captured arrays."""
     return any(
         other is not arg
         and (
             kinds.is_a(_first_part(other.value), *_WITH_CONSTS)
-            or "constvars" in module.code(other.value)
+            or "constvars" in kinds.module.code(other.value)
         )
         for other in call.args
     )
@@ -192,37 +191,37 @@ def _first_part(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _as_element(
-    module: Module, kinds: Kinds, element: cst.Element | cst.StarredElement, steps: int
+    kinds: Kinds, element: cst.Element | cst.StarredElement, steps: int
 ) -> Iterator[Use]:
-    whole = module.parent(element)
+    whole = kinds.module.parent(element)
     if whole is None or steps >= _MOST_STEPS:
         return
     if isinstance(element, cst.StarredElement):  # [*consts, *others] is a list like it
-        yield from uses_of(module, kinds, whole, steps + 1)
+        yield from uses_of(kinds, whole, steps + 1)
         return
-    assign = module.parent(whole)
+    assign = kinds.module.parent(whole)
     place = list(whole.elements).index(element) if isinstance(whole, cst.Tuple) else None
     if isinstance(assign, cst.Assign) and place is not None:
         for target in assign.targets:
             parts = target.target
             if isinstance(parts, cst.Tuple) and place < len(parts.elements):
-                yield from _as_assigned(module, kinds, parts.elements[place].value, steps)
+                yield from _as_assigned(kinds, parts.elements[place].value, steps)
             else:
                 yield Use(Purpose.ESCAPES, whole)
     else:
         yield Use(Purpose.ESCAPES, whole)
 
 
-def _as_assigned(module: Module, kinds: Kinds, target: cst.CSTNode, steps: int) -> Iterator[Use]:
+def _as_assigned(kinds: Kinds, target: cst.CSTNode, steps: int) -> Iterator[Use]:
     if not isinstance(target, cst.Name):
         yield Use(Purpose.ESCAPES, target)
         return
-    found = accesses(module, target)
-    if any(_is_extended(module, each) for each in found):
+    found = kinds.module.accesses(target)
+    if any(_is_extended(kinds.module, each) for each in found):
         return  # a list that is built from it, for a new jaxpr
     for access in found:
         if steps < _MOST_STEPS:
-            yield from uses_of(module, kinds, access, steps + 1)
+            yield from uses_of(kinds, access, steps + 1)
 
 
 def _is_extended(module: Module, access: cst.CSTNode) -> bool:
@@ -230,23 +229,11 @@ def _is_extended(module: Module, access: cst.CSTNode) -> bool:
     return isinstance(parent, cst.Attribute) and parent.attr.value in ("append", "extend")
 
 
-def accesses(module: Module, target: cst.Name) -> list[cst.CSTNode]:
-    """Return the places that may read what is assigned to a name, in order."""
-    scope = module.scope(target)
-    if scope is None:
-        return []
-    found: list[cst.CSTNode] = []
-    for assignment in scope.assignments[target.value]:
-        if isinstance(assignment, metadata.Assignment) and assignment.node is target:
-            found += module.references(assignment)
-    return found
-
-
-def _as_indexed(module: Module, kinds: Kinds, node: cst.Subscript, steps: int) -> Iterator[Use]:
+def _as_indexed(kinds: Kinds, node: cst.Subscript, steps: int) -> Iterator[Use]:
     is_part = any(isinstance(each.slice, cst.Slice) for each in node.slice)
     if is_part and steps < _MOST_STEPS:
-        yield from uses_of(module, kinds, node, steps + 1)
-    elif _is_picked(module, node):
+        yield from uses_of(kinds, node, steps + 1)
+    elif _is_picked(kinds.module, node):
         yield Use(Purpose.HANDED_ON, node)
     else:
         yield Use(Purpose.INDEXED, node)
@@ -263,10 +250,8 @@ def _is_picked(module: Module, node: cst.Subscript) -> bool:
     return isinstance(call, cst.Call) and dotted_tail(call.func) in _EVALUATORS
 
 
-def _as_part(
-    module: Module, kinds: Kinds, parent: cst.CSTNode, node: cst.CSTNode, steps: int
-) -> Iterator[Use]:
+def _as_part(kinds: Kinds, parent: cst.CSTNode, node: cst.CSTNode, steps: int) -> Iterator[Use]:
     if isinstance(parent, cst.IfExp) and parent.test is node:
         yield Use(Purpose.COUNTED, parent)
     elif steps < _MOST_STEPS:
-        yield from uses_of(module, kinds, parent, steps + 1)
+        yield from uses_of(kinds, parent, steps + 1)

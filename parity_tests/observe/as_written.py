@@ -1,8 +1,11 @@
-"""The calls of a program as its user writes it, where that is not one jitted function.
+"""The calls of a program as its user makes them, where the other calls leave something out.
 
-The tester jits such a program to count and to compare what it computes. That leaves out what its
-Python does between calls, and each jit in it that donates, is held under a guard or has been called
-before. So stock sides also call it as it is, several times, as if the tester was not there.
+All other calls are given copies of donated arguments, because a call consumes them. So none of them
+passes a captured buffer that is donated as well, which stock simplified refuses: one call does.
+
+A program that is not one jitted function is jitted to count and to compare what it computes. That
+leaves out what its Python does between calls, and each jit in it that donates, is held under a
+guard or has been called before. So stock sides also call it as it is written, several times.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from typing import Any, TypeVar
 import jax
 import ml_dtypes
 import numpy as np
+from jax.extend import core
 
 from parity_tests.evidence import values
 from parity_tests.exception_texts import are_alike
@@ -28,11 +32,13 @@ from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.jaxpr.captured_uses import captured_in_bodies
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import calls_own_jit
-from parity_tests.observe import device_buffers, donating_call, effect_rows, effects, failures
+from parity_tests.jaxpr.rewriting import replace_captured
+from parity_tests.observe import device_buffers, effect_rows, effects, failures
 from parity_tests.observe.calls import durations, without_addresses
-from parity_tests.observe.checks import overwritten_arrays
-from parity_tests.observe.jit_on_side import is_ours
-from parity_tests.observe.stages import Built, Lowered, StageClock
+from parity_tests.observe.checks import captured_arrays
+from parity_tests.observe.device_buffers import Held
+from parity_tests.observe.jit_on_side import is_ours, jitted_on
+from parity_tests.observe.stages import Built, Lowered
 from parity_tests.own_jit import OwnJit, called_function, copied, jits_held_by
 from parity_tests.program import Program
 from reports.rows import CallAsWritten, Failure, Observation, OutputLeaf
@@ -57,20 +63,20 @@ class Due:
     captured: frozenset[str] | None = None
 
 
-def due(built: Built, lowered: Lowered, facts: JaxprFacts) -> Due | None:
+def due(lowered: Lowered, facts: JaxprFacts) -> Due | None:
     """Say whether a call as written may do what a call of the traced program does not.
 
     One jitted function is called alike, unless it has been called while it was built, JAX is told
     to jit nothing, or it donates memory that it has captured under another name.
     """
-    own, closed = built.own, lowered.traced.jaxpr
+    own, closed = lowered.built.own, lowered.traced.jaxpr
     if own.is_own:
         captured: Sequence[CapturedValue] = facts.captured
-        is_due = bool(due_after_failure(own)) or donating_call.shares_memory(built, lowered, facts)
+        is_due = bool(due_after_failure(own)) or shares_memory(lowered, facts)
     else:
         captured = captured_in_bodies(closed)
         is_due = calls_own_jit(closed) or bool(jits_held_by(own.fun))
-    types_ = frozenset(overwritten_arrays.type_of(each.value) for each in captured)
+    types_ = frozenset(captured_arrays.type_of(each.value) for each in captured)
     return Due(types_) if is_due else None
 
 
@@ -122,9 +128,8 @@ def _content(value: Any) -> tuple[Any, ...]:
 
 
 def added(
-    program: Program, built: Built, found: Observation, due: Due, kept: KeptOutside,
-    clock: StageClock,
-) -> Observation:  # fmt: skip
+    program: Program, built: Built, found: Observation, due: Due, kept: KeptOutside
+) -> Observation:
     """Make the calls of a program, built anew, and return its observation with them.
 
     No call is made where the measurement has changed what is `kept` outside of its factory.
@@ -133,7 +138,7 @@ def added(
     """
     before = [array for each in device_buffers.alive() if (array := each()) is not None]
     name = kept.changed()
-    with clock(AS_WRITTEN):
+    with built.clock(AS_WRITTEN):
         made = _calls(program, called=not is_ours(built.side) and not name)
     calls = made.rows
     written = tuple(each for each in made.written if due.captured is None or each in due.captured)
@@ -184,7 +189,7 @@ def _calls(program: Program, *, called: bool) -> _Made:
     if not called:
         return _Made()
     fun, args, kwargs = built
-    watched = overwritten_arrays.Watched(fun)
+    watched = captured_arrays.Watched(fun)
     # The first call is given the arguments themselves: they may be what the program has captured.
     spare = [copied((args, kwargs)) for _ in range(CALLS - 1)]
     results = _Results()
@@ -263,3 +268,59 @@ def _leaf(path: str, leaf: Any) -> tuple[OutputLeaf, KeptArray]:
     kind = type(leaf).__name__
     row = OutputLeaf(path=path, shape=(), dtype=kind, weak_type=False, sha256=digest)
     return row, values.keep_in_report(array)
+
+
+# -- a captured array that is donated as well ------------------------------------------------------
+
+_ARRAYS = (jax.Array, np.ndarray)
+
+
+def donated_leaves(lowered: Lowered) -> list[int]:
+    """Return the numbers of the donated arguments among the leaves that are not static."""
+    if not lowered.built.own.donates:
+        return []
+    infos = jax.tree.leaves(lowered.traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
+    return [number for number, info in enumerate(infos) if info.donated]
+
+
+def types_donated(lowered: Lowered) -> set[Any]:
+    """Return the shapes and dtypes of the donated arguments."""
+    leaves = [lowered.built.inputs[number] for number in donated_leaves(lowered)]
+    return {(tuple(leaf.shape), leaf.dtype) for leaf in leaves if hasattr(leaf, "dtype")}
+
+
+def is_donating_call_due(lowered: Lowered, facts: JaxprFacts) -> bool:
+    """Say whether a captured array is a donated argument too."""
+    donated = {id(lowered.built.inputs[number]) for number in donated_leaves(lowered)}
+    return any(id(each.value) in donated for each in facts.captured)
+
+
+def shares_memory(lowered: Lowered, facts: JaxprFacts) -> bool:
+    """Say whether a donated argument is another array in the memory of a captured one.
+
+    What XLA makes of that depends on how the two came to share it, so no copy tells.
+    """
+    donated = [lowered.built.inputs[number] for number in donated_leaves(lowered)]
+    others = {id(each) for each in donated}
+    held = Held(donated)
+    return any(each.value in held and id(each.value) not in others for each in facts.captured)
+
+
+def make_donating_call(lowered: Lowered) -> None:
+    """Call a program with one copy in both places, so that the array itself survives.
+
+    Other programs may use the array. Raises what the call raises.
+    """
+    numbers = donated_leaves(lowered)
+    donated = [lowered.built.inputs[number] for number in numbers]
+    with jax_defaults():
+        copies = {id(each): each.copy() for each in donated if isinstance(each, _ARRAYS)}
+
+    def copy_of(value: Any) -> Any:
+        return copies.get(id(value), value)
+
+    closed = replace_captured(lowered.traced.jaxpr, copy_of)
+    # Without the signature of the user's function, which takes trees: this one takes their leaves.
+    fun = core.jaxpr_as_fun(closed)
+    jitted = jitted_on(fun, lowered.built.side, donate_argnums=tuple(numbers))
+    jax.block_until_ready(jitted(*map(copy_of, lowered.built.inputs)))

@@ -144,6 +144,8 @@ def without_addresses(text: str) -> str:
     return re.sub(r" at 0x[0-9a-fA-FX]+", "", text)
 
 
+# -- what JAX records of its own work --------------------------------------------------------------
+
 # Takes the name of an event.
 Hear = Callable[[str], object]
 

@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 import jax
 import numpy as np
 
+from parity_tests.jaxpr.captured import words_of
+
 Buffers: TypeAlias = dict[tuple[Any, int], int]  # (device, address) to bytes
 Arrays: TypeAlias = Sequence[weakref.ref[jax.Array]]
 
@@ -71,7 +73,8 @@ def due_to_constants(
     args.
     """
     captured = list(captured)
-    returned = of(map(_words, results))
+    there = (each for each in results if isinstance(each, jax.Array) and not each.is_deleted())
+    returned = of(map(words_of, there))
     constants = of(each for each in captured if np.ndim(each))
     # A CPU may compute in the memory of a NumPy array, and have done so for a program before.
     own = {each.ctypes.data for each in captured if isinstance(each, np.ndarray)}
@@ -91,11 +94,3 @@ def due_to_constants(
         gc.collect()
         found = new()
     return sum({**found, **constants}.values())
-
-
-def _words(value: Any) -> Any:
-    """Return the array that typed PRNG keys wrap; any other value as it is."""
-    is_key = isinstance(value, jax.Array) and jax.dtypes.issubdtype(
-        value.dtype, jax.dtypes.prng_key
-    )
-    return jax.random.key_data(value) if is_key and not value.is_deleted() else value

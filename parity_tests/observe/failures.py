@@ -79,6 +79,8 @@ def it_raised(error: BaseException) -> str:
     return f"it raised {described.type}: {line}" if line else f"it raised {described.type}"
 
 
+# -- callbacks -------------------------------------------------------------------------------------
+
 _HEAD = "error calling callback: Traceback (most recent call last):\n"
 _FRAME = re.compile(r'^  File "(?P<file>.+)", line (?P<line>\d+), in (?P<name>.+)$', re.MULTILINE)
 # The exception is said after the frames, by the first line that is not indented.
@@ -95,6 +97,8 @@ class CallbackFailure:
 
 def raised_in_callback(message: str) -> CallbackFailure | None:
     """Read the exception of a callback from the message of XLA's error; None for other errors.
+
+    XLA hands on the traceback as text.
 
     Example::
 

@@ -1,7 +1,8 @@
 """Later calls: they are timed, and each result is compared with the first, bit by bit.
- What they return is looked at between the times that are taken:
-small results are held until all times are there, larger ones are compared at once, because to hold
-them would have later calls allocate where they reuse memory otherwise.
+
+What they return is looked at between the times that are taken. Small results are held until all
+times are there. Larger ones are compared at once: to hold them would have later calls allocate
+where they reuse memory otherwise.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import numpy as np
 
 from parity_tests.evidence import values
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.observe import effects, growth
+from parity_tests.observe import effects, memory
 from parity_tests.observe.calls import Result
 from reports.rows import Check
 from reports.rows.calls import CallResults, Growth, OtherResult
@@ -136,7 +137,7 @@ class Watch:
     _calls: int = 0
     _held: list[Any] = field(default_factory=list)
     _held_bytes: int = 0
-    _memory: list[growth.Memory] = field(default_factory=list)
+    _memory: list[memory.Memory] = field(default_factory=list)
     _looked: float = field(default_factory=time.perf_counter)
     _recording: ExitStack = field(default_factory=ExitStack)
 
@@ -148,7 +149,7 @@ class Watch:
             yield self
         del self.effects[self._calls :]  # the last call began a recording of no call
         self._let_go()
-        self.grown = growth.between(self._memory)
+        self.grown = memory.growth_between(self._memory)
 
     def __call__(self, result: Any) -> None:
         """Note the result of a call."""
@@ -158,7 +159,7 @@ class Watch:
         self._held.append(result)
         self._held_bytes += self.results.bytes
         if self._calls % CALLS_BETWEEN == 0 or time.perf_counter() - self._looked > LONG:
-            self._memory.append(growth.after(self._calls, self._held))
+            self._memory.append(memory.seen_after(self._calls, self._held))
             self._looked = time.perf_counter()
         if self._held_bytes > HELD_BYTES:
             self._let_go()
@@ -174,6 +175,8 @@ class Watch:
             recording = self._recording.enter_context(effects.recording(with_values=False))
             self.effects.append(recording.counts)
 
+
+# -- times -----------------------------------------------------------------------------------------
 
 SECONDS = 0.3  # so that the built-in corpus finishes in minutes; slow programs get 3 calls
 FEWEST = 3

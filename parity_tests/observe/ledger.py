@@ -1,4 +1,8 @@
-"""The constant ledger: each array that a program captured, and its fate on a side."""
+"""The constant ledger: each array that a program captured, and its fate on a side.
+
+An array is hoisted, a const arg of main, or inlined, a constant of the module. XLA may fold an
+inlined array away.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from parity_tests.jaxpr.captured import CapturedValue, identity
+from parity_tests.jaxpr.captured import CapturedValue, identity, words_of
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses, stock_const_args
 from parity_tests.jaxpr.source_places import code_at
 from parity_tests.observe import stablehlo
@@ -186,7 +190,7 @@ class HoistedArrays:
 
 
 def _type_of_const_arg(array: CapturedValue) -> _Type:
-    return _type_of(jax.random.key_data(array.value) if array.key else array.value)
+    return _type_of(words_of(array.value))
 
 
 class InlinedArrays:
@@ -273,7 +277,7 @@ class _Type:
 
 def _physical(array: CapturedValue) -> Any:
     if array.key:
-        return jax.random.key_data(array.value)
+        return words_of(array.value)
     strides = getattr(array.value, "strides", ())
     if 0 in strides and array.value.size > 0:
         return array.value[tuple(0 if stride == 0 else slice(None) for stride in strides)]

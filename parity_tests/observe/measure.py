@@ -16,16 +16,14 @@ from parity_tests.observe import (
     as_written,
     calls,
     compile_cache,
-    donating_call,
     effect_rows,
     effects,
     failures,
-    growth,
-    host_memory,
     later_calls,
+    memory,
     stages,
 )
-from parity_tests.observe.checks import const_args, flag_flips, overwritten_arrays, round_trips
+from parity_tests.observe.checks import captured_arrays, flag_flips, round_trips
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
@@ -102,7 +100,6 @@ def measure(
         built, found, due = _measure(
             name,
             built,
-            clock,
             on_traced,
             steady_calls=steady_calls,
             exact_peaks=exact_peaks,
@@ -120,13 +117,13 @@ def measure(
     if built is None:
         return found
     as_it_is = (due, kept) if due and kept else None
-    return _with_last(program, built, found, as_it_is, clock, on_measured, flips)
+    return _with_last(program, built, found, as_it_is, on_measured, flips)
 
 
 def _with_last(
     program: Program, built: Built, found: Measured,
     as_it_is: tuple[as_written.Due, as_written.KeptOutside] | None,
-    clock: StageClock, on_measured: Callable[[Measured], object], flips: Flips,
+    on_measured: Callable[[Measured], object], flips: Flips,
 ) -> Measured:  # fmt: skip
     """Add what comes last and may take the process along: the other form, and calls as written."""
     observation = found.observation
@@ -134,13 +131,13 @@ def _with_last(
     if is_flipped or as_it_is:
         on_measured(found)
     if is_flipped:
-        if flips == "called" and clock.seconds["compile"] > LONG_STAGING:
+        if flips == "called" and built.clock.seconds["compile"] > LONG_STAGING:
             flips = "lowered"  # the other form may compile for as long
-        with clock(FLIPS):
+        with built.clock(FLIPS):
             last = flag_flips.check(built, observation, flips)
         observation = observation.model_copy(update={"checks": (*observation.checks, *last)})
     if as_it_is:
-        observation = as_written.added(program, built, observation, *as_it_is, clock)
+        observation = as_written.added(program, built, observation, *as_it_is)
     return replace(found, observation=observation)
 
 
@@ -151,111 +148,114 @@ def _failed(name: str, side: Side, failure: Failure) -> Observation:
 # Where nothing is compiled, nothing changes by a flip.
 @jax.disable_jit(False)
 def _measure(
-    name: str, built: Built, clock: StageClock, on_traced: OnTraced | None, *, steady_calls: int,
-    exact_peaks: bool, fresh: bool, reload: bool,
+    name: str, built: Built, on_traced: OnTraced | None, *, steady_calls: int, exact_peaks: bool,
+    fresh: bool, reload: bool,
 ) -> tuple[Built, Measured, as_written.Due | None]:  # fmt: skip
+    clock = built.clock
     with clock("read arguments"):  # before a call may donate them, or a callback write into them
         arguments = described(built.fun, built.args, built.kwargs)
-        watched = overwritten_arrays.Watched(built.own.fun)
-    peaks = host_memory.peak if exact_peaks else host_memory.rough_peak
-    built, lowered = stages.trace_and_lower(built, clock, peaks, on_traced)
+        watched = captured_arrays.Watched(built.own.fun)
+    peaks = memory.peak if exact_peaks else memory.rough_peak
+    lowered = stages.trace_and_lower(built, peaks, on_traced)
+    built = lowered.built
     with clock("count"):
         written = watched.written()
-    counted = stages.count(built, lowered, clock)
-    compiled = stages.compile_program(built, lowered, clock, peaks)
-    captured_arrays = _ledger_rows(built, lowered, counted, compiled, clock)
-    called = stages.call_program(built, counted, compiled, clock, steady_calls=steady_calls)
-    checks = _checks(built, lowered, counted, called, clock)
+    counted = stages.count(lowered)
+    compiled = stages.compile_program(lowered, peaks)
+    ledger_rows = _ledger_rows(lowered, counted, compiled)
+    called = stages.call_program(built, counted, compiled, steady_calls=steady_calls)
+    checks = _checks(lowered, counted, called)
     cached = compile_cache.Cached()
     if steady_calls or reload:
-        cached = _compile_from_cache(built, lowered, counted, clock)
+        cached = _compile_from_cache(lowered, counted)
     if reload:
-        checks += _check_round_trips(built, called, cached, clock)
-    if donating_call.is_needed(built, lowered, counted.facts):
+        checks += _check_round_trips(built, called, cached)
+    if as_written.is_donating_call_due(lowered, counted.facts):
         with clock(DONATING):
-            donating_call.make(built, lowered)
+            as_written.make_donating_call(lowered)
     observation = observation_of(
         name,
-        built,
         (lowered, counted, compiled, called),
-        clock,
         arguments=arguments,
-        ledger=with_written(captured_arrays, counted.facts.captured),
+        ledger=with_written(ledger_rows, counted.facts.captured),
         checks=checks,
         cached=cached,
         fresh=fresh,
     ).model_copy(update={"written_in_trace": written})
     measured = Measured(observation, called.first.arrays, counted.jaxpr)
-    return built, measured, as_written.due(built, lowered, counted.facts)
+    return built, measured, as_written.due(lowered, counted.facts)
 
 
 def _ledger_rows(
-    built: Built, lowered: Lowered, counted: Counted, compiled: Compiled, clock: StageClock
+    lowered: Lowered, counted: Counted, compiled: Compiled
 ) -> tuple[CapturedArray, ...]:
-    with clock("ledger"), jax_defaults():
+    with lowered.built.clock("ledger"), jax_defaults():
         counted.facts.digest_of_captured()  # before a call may write into an array
         return ledger(
             lowered.traced.jaxpr,
             counted.live,
             counted.module,
             const_args=getattr(lowered.lowered, "const_args", None),
-            embed_threshold=built.embed_threshold,
+            embed_threshold=lowered.built.embed_threshold,
             optimised_hlo=compiled.text,
         )
 
 
-def _checks(
-    built: Built, lowered: Lowered, counted: Counted, called: Called, clock: StageClock
-) -> tuple[Check, ...]:
-    side, facts, first = built.side, counted.facts, called.first
-    with clock("check"):
+def _checks(lowered: Lowered, counted: Counted, called: Called) -> tuple[Check, ...]:
+    built, facts, first = lowered.built, counted.facts, called.first
+    with built.clock("check"):
         work = calls.check(called.ready(), called.results.note, called.work)
         agree = later_calls.check(called.results.row())
         stateful = not agree.holds
-        checks = (agree, *work, *effect_rows.check(called.effects), *growth.check(called.growth))
-        if is_ours(side):
+        checks = (
+            agree,
+            *work,
+            *effect_rows.check(called.effects),
+            *memory.check_growth(called.growth),
+        )
+        if is_ours(built.side):
             count = functools.partial(
                 counts.count, lowered.traced.jaxpr, embed_threshold=built.embed_threshold
             )
             may_call = not stateful and counted.module.callbacks == 0
             checks += attempt(
                 WRITES,
-                lambda: overwritten_arrays.check(
+                lambda: captured_arrays.check_writes(
                     built.fun, first, called.ready(), count, may_call=may_call
                 ),
             )
-        if side == "simplified":
-            donated = donating_call.types_donated(built, lowered)
+        if built.side == "simplified":
+            donated = as_written.types_donated(lowered)
             passed = lowered.lowered.const_args
-            checks += attempt(VALUES, lambda: const_args.check(passed, facts, donated))
+            checks += attempt(
+                VALUES, lambda: captured_arrays.check_const_args(passed, facts, donated)
+            )
         return checks
 
 
-def _compile_from_cache(
-    built: Built, lowered: Lowered, counted: Counted, clock: StageClock
-) -> compile_cache.Cached:
-    facts = counted.facts
-    if not compile_cache.is_affordable(clock.seconds["compile"], facts.captured_bytes):
+def _compile_from_cache(lowered: Lowered, counted: Counted) -> compile_cache.Cached:
+    built, facts = lowered.built, counted.facts
+    if not compile_cache.is_affordable(built.clock.seconds["compile"], facts.captured_bytes):
         return compile_cache.Cached()
     # A program may delete what it captured once it is compiled; that says nothing of its side.
     if any(is_gone(each.value) for each in facts.captured):
         return compile_cache.Cached()
-    with clock("compile from a cache"), staged_alone(built.side):
+    with built.clock("compile from a cache"), staged_alone(built.side):
         jit = functools.partial(jitted_on, side=built.side)
         captured = [each.identity for each in facts.captured]
         return compile_cache.measure(jit, lowered.traced.jaxpr, built.inputs, captured)
 
 
 def _check_round_trips(
-    built: Built, called: Called, cached: compile_cache.Cached, clock: StageClock
+    built: Built, called: Called, cached: compile_cache.Cached
 ) -> tuple[Check, ...]:
-    with clock("reload from a cache"):
+    with built.clock("reload from a cache"):
         checks = attempt(
             RELOAD,
             lambda: round_trips.check_reload(cached, built.inputs, called.first),
             raised_fails=True,
         )
-    with clock("export"):
+    with built.clock("export"):
         checks += attempt(
             EXPORT,
             lambda: round_trips.check_export(

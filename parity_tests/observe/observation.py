@@ -13,13 +13,13 @@ import numpy as np
 from parity_tests.evidence import placement
 from parity_tests.jaxpr.captured import captured_value, digest_of
 from parity_tests.jaxpr.work import Moved
-from parity_tests.observe import donating_call
+from parity_tests.observe import as_written
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.later_calls import CallTimes
 from parity_tests.observe.ledger import is_readable
 from parity_tests.observe.stablehlo import ModuleCounts
-from parity_tests.observe.stages import Built, Called, Compiled, Counted, Lowered, StageClock
+from parity_tests.observe.stages import Called, Compiled, Counted, Lowered, StageClock
 from reports.rows import (
     ArgumentLeaf,
     CapturedArray,
@@ -41,9 +41,7 @@ Records: TypeAlias = tuple[Lowered, Counted, Compiled, Called]
 
 def observation_of(
     program: str,
-    built: Built,
     records: Records,
-    clock: StageClock,
     *,
     arguments: tuple[ArgumentLeaf, ...],
     ledger: tuple[CapturedArray, ...],
@@ -51,21 +49,21 @@ def observation_of(
     cached: Cached,
     fresh: bool,
 ) -> Observation:
-    """Put the records of all stages into one row; `clock` has their times by name."""
+    """Put the records of all stages into one row."""
     lowered, counted, compiled, called = records
     return Observation(
         program=program,
-        side=built.side,
+        side=lowered.built.side,
         measured_with=measured_with(),
         proof=counted.proof,
-        jaxpr=_jaxpr(counted, donating_call.types_donated(built, lowered)),
+        jaxpr=_jaxpr(counted, as_written.types_donated(lowered)),
         stablehlo=_stablehlo(counted),
         executable=compiled.executable,
         recompiles=cached.recompiles,
         memory=compiled.memory,
         constant_buffers=called.constant_buffers,
         host_memory=_host_memory(lowered, compiled, fresh),
-        times=_times(clock, called.times, cached),
+        times=_times(lowered.built.clock, called.times, cached),
         arguments=arguments,
         outputs=called.first.leaves,
         tree=called.first.tree,
@@ -153,6 +151,8 @@ def _times(clock: StageClock, times: CallTimes, cached: Cached) -> StageTimes:
     )
 
 
+# -- arguments -------------------------------------------------------------------------------------
+
 _SCALARS = (bool, int, float, complex, str, bytes)
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -161,6 +161,8 @@ def described(
     fun: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[ArgumentLeaf, ...]:
     """Describe each leaf of the arguments, named by the parameter of `fun` that takes it.
+
+    Two runs of one program that were called with other values are not expected to agree.
 
     Example::
 

@@ -30,8 +30,8 @@ from parity_tests.observe import (
     device_buffers,
     effect_rows,
     effects,
-    host_memory,
     later_calls,
+    memory,
     optimised_hlo,
     stablehlo,
 )
@@ -52,7 +52,7 @@ from reports.rows.effects import Effects
 # Given a program's function with its arguments and options, and JAX's traced stage.
 OnTraced: TypeAlias = Callable[[OwnJit, Any], object]
 # Measures the peak of host memory over a block.
-Peaks: TypeAlias = Callable[[], AbstractContextManager[host_memory.Peak]]
+Peaks: TypeAlias = Callable[[], AbstractContextManager[memory.Peak]]
 
 # Where nobody asks for times, a program of short calls is called some more times all the same: it
 # may be right at first.
@@ -90,6 +90,7 @@ class StageClock:
 class Built:
     """A program as a side takes it; `arrays_before` were on devices before it was traced.
 
+    `clock` says in which stage it is.
     `jitted` has the options of the program's own `jax.jit`, and takes all arguments of `own`. `fun`
     is the function of `args` and `kwargs` alone, which are not static.
     """
@@ -99,6 +100,7 @@ class Built:
     jitted: Any
     embed_threshold: int  # in bytes
     arrays_before: device_buffers.Arrays
+    clock: StageClock
 
     @property
     def fun(self) -> Callable[..., Any]:
@@ -128,11 +130,16 @@ class Built:
 
 @dataclass(frozen=True)
 class Lowered:
-    """JAX's stages of the program up to its StableHLO, and the peak of host memory."""
+    """A program with JAX's stages of it up to its StableHLO, and the peak of host memory.
 
+    `built` is what was traced: of a program that takes Python values, it may be a function of its
+    arrays.
+    """
+
+    built: Built
     traced: Any
     lowered: Any
-    peak: host_memory.Peak
+    peak: memory.Peak
 
 
 @dataclass(frozen=True)
@@ -166,7 +173,7 @@ class Compiled:
 
     compiled: Any
     text: str
-    peak: host_memory.Peak
+    peak: memory.Peak
     memory: MemoryStats | None
     executable: ExecutableCounts
 
@@ -203,18 +210,12 @@ def build(program: Program, side: Side, clock: StageClock) -> Built:
         own = program.build_with_jit()
         jitted, embed_threshold = jitted_on(own.fun, side, **own.options), embed_threshold_on(side)
         before = device_buffers.alive()
-    return Built(side, own, jitted, embed_threshold, before)
+    return Built(side, own, jitted, embed_threshold, before, clock)
 
 
-def trace_and_lower(
-    built: Built, clock: StageClock, peaks: Peaks, on_traced: OnTraced | None
-) -> tuple[Built, Lowered]:
-    """Trace and lower a program, and measure the peak of host memory over both.
-
-    Returns what was traced as well: of a program that takes Python values, a function of its arrays
-    may have been.
-    """
-    jit = functools.partial(jitted_on, side=built.side)
+def trace_and_lower(built: Built, peaks: Peaks, on_traced: OnTraced | None) -> Lowered:
+    """Trace and lower a program, and measure the peak of host memory over both."""
+    clock, jit = built.clock, functools.partial(jitted_on, side=built.side)
     with peaks() as peak:
         with clock("trace"):
             own, jitted, traced = traced_as_it_takes(built.own, built.jitted, jit)
@@ -225,12 +226,13 @@ def trace_and_lower(
                 on_traced(built.own, traced)
         with staged_alone(built.side), clock("lower"):
             lowered = traced.lower()
-    return built, Lowered(traced, lowered, peak)
+    return Lowered(built, traced, lowered, peak)
 
 
-def count(built: Built, made: Lowered, clock: StageClock) -> Counted:
+def count(made: Lowered) -> Counted:
     """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
-    with clock("count"), jax_defaults():
+    built = made.built
+    with built.clock("count"), jax_defaults():
         closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
         facts = counts.count(closed, embed_threshold=embed_threshold)
         module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
@@ -265,9 +267,10 @@ def _live_captured(
     return len(counts.count(live, embed_threshold=embed_threshold, only_read=True).captured)
 
 
-def compile_program(built: Built, made: Lowered, clock: StageClock, peaks: Peaks) -> Compiled:
+def compile_program(made: Lowered, peaks: Peaks) -> Compiled:
     """Compile a program, measure the peak of host memory, and read off what XLA made of it."""
-    with peaks() as peak, staged_alone(built.side), clock("compile"):
+    clock = made.built.clock
+    with peaks() as peak, staged_alone(made.built.side), clock("compile"):
         compiled = made.lowered.compile()
     with clock("count"), jax_defaults():
         memory = _memory(compiled.memory_analysis())
@@ -288,15 +291,13 @@ def _memory(stats: Any) -> MemoryStats | None:
     )
 
 
-def call_program(
-    built: Built, counted: Counted, made: Compiled, clock: StageClock, *, steady_calls: int
-) -> Called:
+def call_program(built: Built, counted: Counted, made: Compiled, *, steady_calls: int) -> Called:
     """Call a program through its compiled stage, then through the jitted function, and time that.
 
     Const args are passed in different code in the two ways, and both must work. The jitted function
     is called again at most `steady_calls` times, to time it and to compare the results.
     """
-    args, kwargs = built.own.fresh_dynamic()
+    clock, (args, kwargs) = built.clock, built.own.fresh_dynamic()
     with effects.recording() as of_first, clock("first call"):
         of_compiled = jax.block_until_ready(made.compiled(*args, **kwargs))
     del args, kwargs

@@ -86,7 +86,7 @@ def variation_of(kept: Interesting, seed: int, number: int) -> str:
 
         variation_of(kept, seed=7, number=13)
     """
-    from parity_tests.fuzz.variation import varied
+    from parity_tests.fuzz.coverage import varied
 
     return write_recipe(varied(kept.recipes, kept.covered, seed, number))
 

@@ -2,7 +2,6 @@
 
 `jaxpr_to_draft` makes a `draft` of the program's jaxpr, with `held_values` for every variable.
 `edits` and `pruning` make smaller drafts of it. `draft_to_python` and `stand_alone_file` write each
-draft as a file, which has the text of `harness` in it. `trials` runs that very file on both sides,
-and `symptom` says whether it shows what the program showed. `search` puts the edits in order, and
-`reduce` does it all for one question.
+draft as a file, which has the text of `harness` in it. `reduce` runs that very file on both sides,
+and `symptom` says whether it shows what the program showed. `search` puts the edits in order.
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -118,11 +119,51 @@ def reads_in_calls(request: protocol.ReadsInCalls, desk: Desk) -> HazardsFound:
     )
 
 
-def settings_at_import(request: protocol.SettingsAtImport, desk: Desk) -> SettingsFound:
-    """Import the module of one program before JAX starts, or after it, and look at JAX then."""
-    from parity_tests.observe.settings_at_import import settings
+# They say where JAX writes or what it tells, and nothing of a result.
+_ASIDE = ("log", "debug", "cache", "traceback", "pprint", "dump", "enable_compilation_cache")
 
-    return settings(request.target, jax_first=request.jax_first)
+
+def settings_at_import(request: protocol.SettingsAtImport, desk: Desk) -> SettingsFound:
+    """Import the module of one program before JAX starts, or after it, and look at JAX then.
+
+    A program that runs by itself sets `XLA_FLAGS`, a variable `JAX_*` or the number of devices
+    before JAX has started. The tester starts JAX first, and then some of it comes too late.
+    """
+    from parity_tests import targets
+
+    if request.jax_first:
+        _device_count()
+    before = dict(os.environ)
+    raised = ""
+    try:
+        targets.load_one(request.target)
+    except targets.TargetError as error:
+        raised = str(error)
+    set_by_import = {
+        name: value
+        for name, value in os.environ.items()
+        if before.get(name) != value and name.startswith(("XLA_FLAGS", "LIBTPU_", "JAX_"))
+    }
+    devices = _device_count()
+    import jax
+
+    return SettingsFound(
+        devices=devices,
+        settings={
+            name: repr(value)
+            for name, value in jax.config.values.items()
+            if not any(part in name for part in _ASIDE)
+        },
+        variables=set_by_import,
+        raised=raised,
+    )
+
+
+def _device_count() -> int:
+    """Count the devices of JAX, which starts it."""
+    import jax
+
+    return jax.device_count()
 
 
 def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:

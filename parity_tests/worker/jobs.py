@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -45,11 +46,10 @@ from parity_tests.worker.handling import (
 from reports.rows import Failure, Observation, Side
 
 if TYPE_CHECKING:
-    from parity_tests.observe.hazards import BuiltOnce
+    from parity_tests.observe.hazards import BuiltOnce, MeasuredTraces
     from parity_tests.observe.measure import Measured
-    from parity_tests.observe.process_state import ProcessState
+    from parity_tests.observe.process_state import MeasuringProcess, ProcessState
     from parity_tests.program import Program
-    from parity_tests.worker.measuring_process import MeasuringProcess
 
 # Says a line of the events.
 Say = Callable[[str], object]
@@ -58,48 +58,37 @@ GivenT = TypeVar("GivenT", Job, Rerun)
 
 def run_jobs(request: RunJobs, desk: Desk) -> None:
     """Run the jobs of a request, or as many as this process is fit for."""
-    process = _started(request.side)
+    _start(request.side)
     with events(desk) as say:
+        runner = _runner(request, desk, say)
         for position, job in enumerate(request.jobs):
             following = next(iter(request.jobs[position + 1 :]), job)
-            fresh = position == 0
-            if not _run_and_say(job, request, desk, process, say, fresh=fresh, following=following):
+            if not runner.run(job, fresh=position == 0, following=following):
                 return
 
 
 def serve_jobs(request: ServeJobs, desk: Desk) -> None:
     """Run jobs as they come, until the parent goes or this process is not fit for more."""
-    process, each = _started(request.side), RunJobs(side=request.side, jobs=())
+    _start(request.side)
     with events(desk) as say:
+        runner = _runner(RunJobs(side=request.side, jobs=()), desk, say)
         for job in _given(desk, Job):
-            if not _run_and_say(job, each, desk, process, say, fresh=False, following=job):
+            if not runner.run(job, fresh=False, following=job):
                 return
 
 
-def _started(side: Side) -> MeasuringProcess:
+def _start(side: Side) -> None:
     start_up(side)
     from parity_tests.observe.jit_on_side import warm_up
-    from parity_tests.worker.measuring_process import MeasuringProcess
 
     warm_up(side)
-    return MeasuringProcess()
 
 
-def _run_and_say(
-    job: Job, how: RunJobs, desk: Desk, process: MeasuringProcess, say: Say, *, fresh: bool,
-    following: Job,
-) -> bool:  # fmt: skip
-    """Run a job, say how far it has come, and return whether this process is fit for another.
+def _runner(how: RunJobs, desk: Desk, say: Say) -> _Runner:
+    from parity_tests.observe.hazards import MeasuredTraces
+    from parity_tests.observe.process_state import MeasuringProcess
 
-    `following` is the job that comes next, or the same one where that is not known.
-    """
-    say(f"started {job.number}")
-    run_job(job, how, desk, process, fresh=fresh, say=say)
-    is_fit = process.may_go_on_with(following.target)
-    if not is_fit:
-        say(f"spent {job.number}")
-    say(f"done {job.number}")
-    return is_fit
+    return _Runner(how, desk, say, MeasuringProcess(), MeasuredTraces())
 
 
 def serve_truth(request: ServeTruth, desk: Desk) -> None:
@@ -143,48 +132,112 @@ def _say_if_changed(at_start: ProcessState, job: Job | Rerun, say: Say) -> None:
         say(f"changed {job.number}")
 
 
-def run_job(
-    job: Job, how: RunJobs, desk: Desk, process: MeasuringProcess, *, fresh: bool, say: Say
-) -> None:
-    """Measure one program and leave its observation, outputs, jaxpr and hazards in files.
+@dataclass(frozen=True)
+class _Runner:
+    """Runs jobs in this process as a request says, and says how far it has come."""
 
-    What is measured is kept before checks come last, or hazards are detected, since these may take
-    the process along. Many programs have neither.
-    """
-    from parity_tests.processes.kept_files import finish, leaving
+    how: RunJobs
+    desk: Desk
+    say: Say
+    process: MeasuringProcess
+    traces: MeasuredTraces
 
-    files = ProgramFiles(desk.files.folder, job.number)
+    def run(self, job: Job, *, fresh: bool, following: Job) -> bool:
+        """Run a job, and return whether this process is fit for another.
 
-    def keep(measured: Measured) -> None:
-        with leaving(desk.files):
-            _save(measured, files)
-            write(files.measured, to_json(measured.observation))
-        say(f"measured {job.number}")
+        `following` is the job that comes next, or the same one where that is not known.
+        """
+        self.say(f"started {job.number}")
+        self._run(job, fresh=fresh)
+        is_fit = self.process.may_go_on_with(following.target)
+        if not is_fit:
+            self.say(f"spent {job.number}")
+        self.say(f"done {job.number}")
+        return is_fit
 
-    measured, once = _measured(job, how, process, fresh=fresh, say=say, keep=keep)
-    times = measured.observation.times
-    if times and times.processor is not None:
-        say(f"staging {times.processor:.6f}")
-    changed = process.changes_of_program(measured.observation.changed_process)
-    found = measured.observation.model_copy(update={"changed_process": changed})
-    with leaving(desk.files):
-        if not files.measured.exists():
-            _save(measured, files)
-        if how.hazards:
-            hazards = process.traces.found()
-            if hazards is None:
-                # Detecting them may take the process along, and has a time limit of its own.
-                write(files.measured, to_json(found))
-                say(f"measured {job.number}")
-                say("stage hazards")
-                hazards = _detected(job, once, files.reads, found)
-                changed += process.changes_of_checks()
-                found = found.model_copy(update={"changed_process": changed})
-            write(files.hazards, to_json(hazards))
-        # The last file: a campaign that goes on takes the program for finished by it.
-        finish(files, found)
-        files.measured.unlink(missing_ok=True)
-        files.reads.unlink(missing_ok=True)
+    def _run(self, job: Job, *, fresh: bool) -> None:
+        """Measure one program and leave its observation, outputs, jaxpr and hazards in files.
+
+        What is measured is kept before checks come last, or hazards are detected, since these may
+        take the process along. Many programs have neither.
+        """
+        from parity_tests.processes.kept_files import finish, leaving
+
+        files = ProgramFiles(self.desk.files.folder, job.number)
+
+        def keep(measured: Measured) -> None:
+            with leaving(self.desk.files):
+                _save(measured, files)
+                write(files.measured, to_json(measured.observation))
+            self.say(f"measured {job.number}")
+
+        measured, once = self._measured(job, fresh=fresh, keep=keep)
+        times = measured.observation.times
+        if times and times.processor is not None:
+            self.say(f"staging {times.processor:.6f}")
+        changed = self.process.changes_of_program(measured.observation.changed_process)
+        found = measured.observation.model_copy(update={"changed_process": changed})
+        with leaving(self.desk.files):
+            if not files.measured.exists():
+                _save(measured, files)
+            if self.how.hazards:
+                hazards = self.traces.found()
+                if hazards is None:
+                    # Detecting them may take the process along, and has a time limit of its own.
+                    write(files.measured, to_json(found))
+                    self.say(f"measured {job.number}")
+                    self.say("stage hazards")
+                    hazards = _detected(job, once, files.reads, found)
+                    changed += self.process.changes_of_checks()
+                    found = found.model_copy(update={"changed_process": changed})
+                write(files.hazards, to_json(hazards))
+            # The last file: a campaign that goes on takes the program for finished by it.
+            finish(files, found)
+            files.measured.unlink(missing_ok=True)
+            files.reads.unlink(missing_ok=True)
+
+    def _measured(
+        self, job: Job, *, fresh: bool, keep: Callable[[Measured], None]
+    ) -> tuple[Measured, BuiltOnce | None]:
+        """Measure a program; what was built is kept where its hazards are to be looked for."""
+        from parity_tests import targets
+        from parity_tests.observe import hazards, measure
+
+        # Recording takes time. Of the first program of a process the peaks of memory are judged.
+        how, traces = self.how, self.traces
+        is_untimed = how.hazards and not how.steady_calls
+        watches = is_untimed and how.side == "jax-simplified" and not traces.has_read
+        with traces.watching() if watches else nullcontext():
+            try:
+                program = load(job.target)
+            except targets.TargetError as error:
+                # It was there when targets were listed: it is its import on this side that fails.
+                collides = isinstance(error.__cause__, CollisionError)
+                failure = Failure(
+                    kind="unavailable" if collides else "exception",
+                    stage="import", type=type(error).__name__, message=str(error),
+                )  # fmt: skip
+                failed = Observation(program=job.name, side=how.side, failure=failure)
+                return measure.Measured(failed), None
+            finally:
+                self.process.has_imported(job.target)
+            once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None
+            measured = measure.measure(
+                once.program if once else program,
+                how.side,
+                name=job.name,
+                on_stage=lambda name: self.say(f"stage {name}"),
+                on_measured=keep,
+                on_traced=traces.note if watches and not fresh else None,
+                steady_calls=how.steady_calls,
+                exact_peaks=fresh or how.exact_peaks,
+                fresh=fresh,
+                reload=how.reload,
+                flips="called" if fresh else how.flips,
+            )
+        if once is not None and watches:
+            once.has_read = traces.has_read
+        return measured, once
 
 
 def _detected(job: Job, once: BuiltOnce | None, reads: Path, measured: Observation) -> HazardsFound:
@@ -209,51 +262,6 @@ def _detected(job: Job, once: BuiltOnce | None, reads: Path, measured: Observati
     return found.model_copy(update={"again": bool(found.not_detected) or may_tell_more})
 
 
-def _measured(
-    job: Job, how: RunJobs, process: MeasuringProcess, *, fresh: bool, say: Say,
-    keep: Callable[[Measured], None],
-) -> tuple[Measured, BuiltOnce | None]:  # fmt: skip
-    """Measure a program; what was built is kept where its hazards are to be looked for."""
-    from parity_tests import targets
-    from parity_tests.observe import hazards, measure
-
-    # Recording takes time. Of the first program of a process the peaks of memory are judged.
-    traces, is_untimed = process.traces, how.hazards and not how.steady_calls
-    watches = is_untimed and how.side == "jax-simplified" and not traces.has_read
-    on_traced = traces.note if watches and not fresh else None
-    with traces.watching() if watches else nullcontext():
-        try:
-            program = load(job.target)
-        except targets.TargetError as error:
-            # It was there when targets were listed: it is its import on this side that fails.
-            collides = isinstance(error.__cause__, CollisionError)
-            failure = Failure(
-                kind="unavailable" if collides else "exception",
-                stage="import", type=type(error).__name__, message=str(error),
-            )  # fmt: skip
-            failed = Observation(program=job.name, side=how.side, failure=failure)
-            return measure.Measured(failed), None
-        finally:
-            process.has_imported(job.target)
-        once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None
-        measured = measure.measure(
-            once.program if once else program,
-            how.side,
-            name=job.name,
-            on_stage=lambda name: say(f"stage {name}"),
-            on_measured=keep,
-            on_traced=on_traced,
-            steady_calls=how.steady_calls,
-            exact_peaks=fresh or how.exact_peaks,
-            fresh=fresh,
-            reload=how.reload,
-            flips="called" if fresh else how.flips,
-        )
-    if once is not None and watches:
-        once.has_read = traces.has_read
-    return measured, once
-
-
 def _save(measured: Measured, files: ProgramFiles) -> None:
     from parity_tests.evidence import values
 
@@ -270,20 +278,12 @@ def rerun(order: Rerun, side: Side, files: ProcessFiles) -> float:
     from parity_tests.evidence import values
 
     files.folder.mkdir()
-    program = load(order.target)
-    if order.equations == "none":
-        found = equation_values.outputs(
-            program, side, order.xla, barriers=order.barriers, as_arguments=order.as_arguments
-        )
-        values.save(files.outputs, found.outputs)
-        return found.staging
-    recorded = equation_values.record(
-        program, side, order.xla, barriers=order.barriers, keep=order.equations
-    )
-    values.save(files.outputs, recorded.outputs)
-    values.save(files.equations, recorded.arrays)
-    write(files.answer, to_json(recorded.equations))
-    return recorded.staging
+    found = equation_values.run(load(order.target), side, order)
+    values.save(files.outputs, found.outputs)
+    if order.equations != "none":
+        values.save(files.equations, found.arrays)
+        write(files.answer, to_json(found.equations))
+    return found.staging
 
 
 def arbitrate(job: Job, files: TruthFiles) -> None:

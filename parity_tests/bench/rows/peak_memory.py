@@ -11,7 +11,7 @@ import numpy as np
 
 from parity_tests.bench.contestants import bind
 from parity_tests.bench.pool import Pool, Row, Size, sampler
-from parity_tests.observe import host_memory
+from parity_tests.observe import memory
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
 from reports.views.figures import humanise_bytes
 
@@ -44,7 +44,7 @@ def _stage(contestant: Contestant, width: int) -> tuple[int, int | None]:
     jax.block_until_ready((matrix, x))
     bound = bind(contestant, _product, [matrix], (x,))
     gc.collect()
-    with host_memory.peak() as of_stages:
+    with memory.peak() as of_stages:
         bound.jitted.trace(*bound.args).lower().compile()
     return host.nbytes, of_stages.nbytes
 

@@ -1,8 +1,8 @@
 """Flip hazards: what could change for a program when JAX's default flips, before anything does.
 
-Each kind of hazard has a file of its name. It explains the hazard and its look-alike, a program
-that looks the same and is safe, and has the function that finds it. `detection` lists them all.
-A hazard is possible, not certain: no jaxpr tells whether a NumPy array is written to later.
+Each kind of hazard has a function of its name, which finds it. Its docstring explains the hazard
+and its look-alike, a program that looks the same and is safe. `detection` lists them all. A hazard
+is possible, not certain: no jaxpr tells whether a NumPy array is written to later.
 """
 
 from parity_tests.observe.hazards.detection import BuiltOnce as BuiltOnce

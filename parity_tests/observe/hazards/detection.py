@@ -108,6 +108,12 @@ def _of_reads(both: BothForms) -> list[Hazard]:
 class MeasuredTraces:
     """What the traces of a process tell of hazards, as long as no program of it reads anything.
 
+    Stock JAX after the flip has traced the program already. But JAX traces a function once: what
+    another program of the process has called is not traced again, and what the function reads is
+    not read again. So from the first read of a process on, each program is traced anew. Turned
+    down: to trace each anew under settings of its own. That also compiles anew what a trace
+    computes, and took a twentieth of a campaign of small programs.
+
     `has_read` says that one did: nothing need be watched any more.
     """
 
@@ -150,6 +156,10 @@ class MeasuredTraces:
 
 class BuiltOnce:
     """A program whose factory, or whose callable of arguments, runs once.
+
+    Factories draw from what their module shares, a generator of random numbers or a counter. One
+    side alone looks for hazards, so one factory more that runs there would give the programs after
+    it other numbers than the other sides have.
 
     `has_read` says that it read something of jaxprs or the flag, which it does otherwise in the
     other form. With `records` that is watched here, else whoever watches the measurement sets it.

@@ -107,29 +107,19 @@ def _read_at(
     )
 
 
-_NAMES: dict[Subject, str] = {
-    "consts": "`.consts` of a closed_jaxpr",
-    "constvars": "`.constvars` of a jaxpr",
-    "invars": "`.invars` of a jaxpr",
-    "outvars": "`.outvars` of a jaxpr",
-    "operands": "`.invars` of an equation",
-    "params": "`.params` of an equation",
-    "equations": "`.eqns` of a jaxpr",
-    "text": "the text of a jaxpr",
+# What is read of jaxprs, and the advice for it.
+_OF_JAXPRS: dict[Subject, tuple[str, str]] = {
+    "consts": ("`.consts` of a closed_jaxpr", "evaluate"),
+    "constvars": ("`.constvars` of a jaxpr", "evaluate"),
+    "invars": ("`.invars` of a jaxpr", "invars"),
+    "outvars": ("`.outvars` of a jaxpr", "outvars"),
+    "operands": ("`.invars` of an equation", "operands"),
+    "params": ("`.params` of an equation", "params"),
+    "equations": ("`.eqns` of a jaxpr", "equations"),
+    "text": ("the text of a jaxpr", "text"),
 }
 # Every interpreter goes through the equations, and a text is printed in passing.
 _IN_PASSING: tuple[Subject, ...] = ("equations", "text")
-
-_FIXES: dict[Subject, str] = {
-    "consts": "evaluate",
-    "constvars": "evaluate",
-    "invars": "invars",
-    "outvars": "outvars",
-    "operands": "operands",
-    "params": "params",
-    "equations": "equations",
-    "text": "text",
-}
 
 
 def reads_jaxpr_constants(both: BothForms) -> Iterator[Hazard]:
@@ -142,10 +132,10 @@ def reads_jaxpr_constants(both: BothForms) -> Iterator[Hazard]:
     """
     for told in both.told():
         subject = told.site.subject
-        if subject in _NAMES and (subject not in _IN_PASSING or told.changes or told.in_calls):
+        if subject in _OF_JAXPRS and (subject not in _IN_PASSING or told.changes or told.in_calls):
             sees = _sees(subject, told.before, told.after)
-            fix = advice(_FIXES[subject])
-            yield _read_at("reads jaxpr constants", told, _NAMES[subject], sees, fix)
+            name, fix = _OF_JAXPRS[subject]
+            yield _read_at("reads jaxpr constants", told, name, sees, advice(fix))
 
 
 def _sees(subject: Subject, before: Seen, after: Seen) -> str:

@@ -26,7 +26,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import EquationValue, EquationValues, Job
+from parity_tests.processes.protocol import EquationValue, EquationValues, Job, Rerun
 from parity_tests.program import from_function
 from reports.rows import Comparison, Observation, StageTimes
 
@@ -147,6 +147,10 @@ def test_a_side_with_other_bits_in_its_second_run_is_not_attributed(tmp_path, mo
     assert "jax-legacy gave other bits when it was run again" in found.evidence
 
 
+def recorded(program, side, equations):
+    return equation_values.run(program, side, Rerun(number=0, target="", equations=equations))
+
+
 @pytest.mark.parametrize("side", ["jax-legacy", "legacy", "simplified"])
 def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
     def fun(x):
@@ -158,9 +162,9 @@ def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
         return jnp.dot(table, kept) + jnp.sin(twice) / total + rows.sum()
 
     program = from_function(parity_tests.program(args=(np.float32(1.0),))(fun), "m:fun")
-    every = equation_values.record(program, side, {}).equations.equations
+    every = recorded(program, side, "all").equations.equations
     assert {"sin", "mul", "add"} < {each.primitive for each in every}
-    found = equation_values.record(program, side, {}, keep="constants")
+    found = recorded(program, side, "constants")
     kept = found.equations.equations
     assert [each.primitive for each in kept] == [
         "exp", "reduce_sum", "cos", "scan", "dot_general", "div", "add",
@@ -182,7 +186,7 @@ def test_references_are_no_results(keep):
         return own[...] + captured[...]
 
     program = from_function(parity_tests.program(args=(np.float32(2.0),))(fun), "m:fun")
-    found = equation_values.record(program, "jax-legacy", {}, keep=keep)
+    found = recorded(program, "jax-legacy", keep)
     names = [each.primitive for each in found.equations.equations]
     assert names[0] == "exp"
     assert ("get" in names) == (keep == "all")

@@ -1,4 +1,7 @@
+import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import jax
@@ -6,9 +9,11 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from program_files import script_file
 
 from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.source_places import place_of
+from parity_tests.processes.side_environment import environment_of, with_our_packages
 
 TABLE = jnp.arange(77.0)
 OTHER = jnp.arange(77.0)
@@ -169,3 +174,26 @@ def test_a_users_line_comes_before_that_of_a_library():
     assert (place.file, place.line) == (HERE, f.__code__.co_firstlineno + 1)
     library = [frame.file_name for frame in equation.source_info.traceback.frames]
     assert any("optax" in Path(file).parts for file in library)
+
+
+MODULES = ("seed_constants", "seed_jaxprs", "control_flow", "derivatives", "functions_in_functions")
+
+
+def test_stock_jax_passes_what_is_expected_for_programs_of_the_corpus():
+    """Also, the table of primitives with bodies has those that this release of JAX writes."""
+    done = subprocess.run(
+        [
+            sys.executable,
+            str(script_file("stock_const_args_of_corpus")),
+            *(f"parity_tests.corpus.{each}" for each in MODULES),
+        ],
+        env=with_our_packages(environment_of("jax-simplified")),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found["programs"] > 60
+    assert found["apart"] == {}
+    # A scatter has the combination of two elements as a body, which captures nothing.
+    assert set(found["unknown"]) <= {"scatter-add"}

@@ -1,4 +1,4 @@
-"""Calls: the work of JAX is counted, and addresses are left out of texts."""
+"""Calls: the work of JAX is heard and counted, and addresses are left out of texts."""
 
 import jax
 import pytest
@@ -26,3 +26,18 @@ def test_addresses_are_left_out(address):
 
 def test_what_only_looks_like_an_address_stays():
     assert without_addresses("0x7f00 looked at 77") == "0x7f00 looked at 77"
+
+
+@pytest.mark.parametrize("has_unregister", [True, False])  # from JAX 0.8.3 on
+def test_events_are_heard_within_the_block_alone(monkeypatch, has_unregister):
+    if not has_unregister:
+        monkeypatch.delattr(jax.monitoring, "unregister_event_listener")
+        monkeypatch.delattr(jax.monitoring, "unregister_event_duration_listener")
+    heard = []
+    with calls.events(heard.append):
+        jax.monitoring.record_event("/a")
+        with calls.durations(heard.append):
+            jax.monitoring.record_event_duration_secs("/b", 1.0, why="x")
+        jax.monitoring.record_event_duration_secs("/c", 1.0)
+    jax.monitoring.record_event("/d")
+    assert heard == ["/a", "/b"]

@@ -5,9 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
-from parity_tests.observe import effects, growth
+from parity_tests.observe import effects, memory
 from parity_tests.observe.effect_rows import effects as rows_of
-from parity_tests.observe.growth import Memory
+from parity_tests.observe.memory import Memory
 
 SCALAR = jax.ShapeDtypeStruct((), np.float32)
 
@@ -95,11 +95,11 @@ def seen(*arrays, resident=(0,) * 9):
 
 
 def test_growth_is_what_each_call_leaves():
-    assert growth.between(seen(10, 15)) is None  # too few looks at memory
-    assert growth.between(seen(10, 12, 10, 12)).arrays == 0
+    assert memory.growth_between(seen(10, 15)) is None  # too few looks at memory
+    assert memory.growth_between(seen(10, 12, 10, 12)).arrays == 0
     # Ten calls later these are gone: garbage.
-    assert growth.between(seen(10**6, 10**6 + 5, 10**6 + 10)).arrays == 0
-    [check] = growth.check(growth.between(seen(10, 10, 10, 10)))
+    assert memory.growth_between(seen(10**6, 10**6 + 5, 10**6 + 10)).arrays == 0
+    [check] = memory.check_growth(memory.growth_between(seen(10, 10, 10, 10)))
     assert (check.holds, check.statement) == (True, "each of 20 calls left nothing")
 
 
@@ -108,7 +108,7 @@ def test_arrays_that_stay_are_counted():
     looks = []
     for n in range(1, 4):
         kept.append(jnp.ones(3) + n)
-        looks.append(growth.after(n))
-    [check] = growth.check(growth.between(looks))
+        looks.append(memory.seen_after(n))
+    [check] = memory.check_growth(memory.growth_between(looks))
     assert not check.holds
     assert check.statement.startswith("each of 3 calls left 1 array on devices, of 12 B")

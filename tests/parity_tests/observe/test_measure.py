@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from jax.experimental import io_callback
 
-from parity_tests.observe import host_memory, measure, stages
+from parity_tests.observe import measure, memory, stages
 from parity_tests.program import from_function, program
 
 
@@ -91,7 +91,7 @@ def test_what_tracing_takes_of_the_processors_leaves_out_what_it_waits():
 @pytest.mark.parametrize(("given", "walks"), [({}, 2), ({"exact_peaks": False}, 0)])
 def test_free_memory_is_given_back_for_an_exact_peak(monkeypatch, given, walks):
     made = []
-    monkeypatch.setattr(host_memory, "give_back", lambda: made.append(1))
+    monkeypatch.setattr(memory, "give_back", lambda: made.append(1))
     marked = from_function(program(args=(1.0,))(lambda x: x + 1), "here:adds")
     assert measure.measure(marked, "legacy", **given).observation.failure is None
     assert len(made) == walks

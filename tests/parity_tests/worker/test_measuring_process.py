@@ -101,9 +101,9 @@ def test_no_program_pays_for_what_a_side_loads_lazily(side):
 LOADED_BY_THE_FIRST_PROGRAM = """
 import sys
 from parity_tests.observe.jit_on_side import jitted_on
-from parity_tests.worker.jobs import _started
+from parity_tests.worker.jobs import _start
 
-_started(sys.argv[1])
+_start(sys.argv[1])
 before = set(sys.modules)
 table = sys.modules["jax"].numpy.arange(64.0)
 jitted_on(lambda x: x @ table, sys.argv[1]).trace(table).lower().compile()(table)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from parity_tests.observe import measure
-from parity_tests.observe.checks import overwritten_arrays
+from parity_tests.observe.checks import captured_arrays
 from parity_tests.program import from_function
 
 WRITABLE = np.arange(4.0)
@@ -20,9 +20,9 @@ def test_writeable_arrays_are_found_and_put_back():
     def fun(x):
         return x + inside.sum() + fixed.sum() + WRITABLE[0]
 
-    found = overwritten_arrays.writeable_arrays(fun)
+    found = captured_arrays.writeable_arrays(fun)
     assert {id(each) for each in found} == {id(inside), id(WRITABLE)}
-    with overwritten_arrays._overwritten(found):
+    with captured_arrays._overwritten(found):
         assert not (inside == np.arange(3)).any()
     assert (inside == np.arange(3)).all()
     assert (kept == WRITABLE).all()
@@ -32,7 +32,7 @@ def test_writeable_arrays_are_found_in_any_dictionary_list_or_tuple():
     one, two, three = (np.arange(3) for _ in range(3))
     unsorted = {0: one, "x": [two, (three, one)]}
     unsorted["itself"] = unsorted
-    found = overwritten_arrays.writeable_arrays(lambda x: x + unsorted[0])
+    found = captured_arrays.writeable_arrays(lambda x: x + unsorted[0])
     assert sorted(map(id, found)) == sorted(map(id, (one, two, three)))
 
 
@@ -97,7 +97,7 @@ def test_an_object_that_writes_into_its_array_while_it_is_traced_is_seen():
 
 def test_of_two_arrays_of_one_type_it_is_not_known_which_one_is_captured():
     one, two, alone = np.ones(3, np.float32), np.ones(3, np.float32), np.ones(2, np.int32)
-    watched = overwritten_arrays.Watched(lambda x: x + one + two + alone.sum())
+    watched = captured_arrays.Watched(lambda x: x + one + two + alone.sum())
     assert watched.written() == ()
     two[:] = alone[:] = 9
     assert watched.written() == ("int32[2]",)
@@ -113,14 +113,14 @@ def test_an_attribute_that_is_set_to_another_array_is_no_write():
             return x
 
     grows = Grows()
-    watched = overwritten_arrays.Watched(grows)
+    watched = captured_arrays.Watched(grows)
     grows(1)
     assert watched.written() == ()
 
 
 def test_jax_computes_with_a_copy_of_strided_and_of_wide_arrays():
     strided, wide, plain = np.ones(8, np.float32)[::2], np.ones(5), np.ones(6, np.float32)
-    watched = overwritten_arrays.Watched(lambda x: x + strided.sum() + wide.sum() + plain.sum())
+    watched = captured_arrays.Watched(lambda x: x + strided.sum() + wide.sum() + plain.sum())
     strided[:] = wide[:] = plain[:] = 2
     assert {*watched.written()} == {"float32[4]", "float64[5]", "float32[6]"}
     assert watched.written(in_place=True) == ("float32[6]",)

@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from parity_tests.jaxpr.meshes import may_shard_outputs, stated_devices
+from parity_tests.observe.hazards.devices import may_shard_outputs, stated_devices
 
 DEVICES = jax.devices()[:2]
 MESH = Mesh(np.array(DEVICES), ("x",))

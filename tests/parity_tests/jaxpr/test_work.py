@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 
 from parity_tests.jaxpr.rewriting import live_part
-from parity_tests.jaxpr.work import equations_at_work, operations_of
+from parity_tests.jaxpr.work import constant_work, equations_at_work, operations_of
 
 A = np.ones((8, 4), np.float32)
 X = np.ones((4, 16), np.float32)
@@ -59,3 +59,36 @@ def test_what_moves_elements_is_no_work_and_bodies_are():
         return jax.jit(lambda y: jnp.sin(y).T)(x).reshape(-1)[::-1]
 
     assert equations_at_work(live_part(jax.make_jaxpr(f)(X)))[0] == {"sin": 1}
+
+
+TABLE = jnp.arange(64.0)
+ARGUMENT = jnp.arange(8.0)
+
+
+def repeated(fun, *, simplified):
+    before = jax.config.jax_use_simplified_jaxpr_constants
+    jax.config.update("jax_use_simplified_jaxpr_constants", simplified)
+    try:
+        closed = jax.make_jaxpr(fun)(ARGUMENT)
+    finally:
+        jax.config.update("jax_use_simplified_jaxpr_constants", before)
+    return constant_work(live_part(closed), embed_threshold=32).repeated
+
+
+def branch(value):
+    return lax.cond(value > 0, lambda: value * TABLE.sum(), lambda: value)
+
+
+@pytest.mark.parametrize(
+    ("fun", "legacy", "simplified"),
+    [
+        (lambda x: jax.vmap(branch)(x), True, False),
+        (lambda x: x[:, None] * jnp.broadcast_to(TABLE, (8, 64)), True, True),
+        (lambda x: x.sum() * TABLE, False, False),
+        (lambda x: x[0] * TABLE.reshape(8, 8), False, False),
+        (lambda x: jnp.broadcast_to(x, (64, 8)) + TABLE[:, None], False, False),
+    ],
+)
+def test_what_repeats_a_captured_array_in_each_form(fun, legacy, simplified):
+    found = [repeated(fun, simplified=form) > 0 for form in (False, True)]
+    assert found == [legacy, simplified]

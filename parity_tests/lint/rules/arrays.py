@@ -1,19 +1,4 @@
-"""CP401: a captured NumPy array is written to.
-
-A jitted function keeps the value that a captured NumPy array had when it was traced. After the
-flip stock JAX on a CPU may compute in the memory of the array itself, where that is aligned to 64
-bytes: what is written later then changes the results, silently, and not in every run.
-
-    table = np.zeros(1024)
-    step = jax.jit(lambda x: x + table)
-    step(x)
-    table[0] = 1.0    # legacy: never seen; after the flip: seen by chance
-    step(x)
-
-What to do: make the array an argument, if the change is meant to be seen. Otherwise capture a copy
-of its own, `table = jnp.array(table)` before the function (`jnp.asarray` and `jax.device_put` may
-share the memory), or make it read-only, `table.flags.writeable = False`.
-"""
+"""The rules of captured arrays that are written to, donated or guarded."""
 
 from __future__ import annotations
 
@@ -23,12 +8,11 @@ from collections.abc import Iterator
 import libcst as cst
 from libcst import metadata
 
-from parity_tests.lint.jitted import Jitted, jitted_functions
+from parity_tests.lint.jitted import Jitted, donated_names, jitted_functions
 from parity_tests.lint.kinds import Kinds
-from parity_tests.lint.module import Module, dotted_tail
+from parity_tests.lint.module import Module, dotted_tail, text_of
 from parity_tests.lint.records import Confidence, Match
-
-TRIGGER = re.compile(r"\bnumpy\b(?s:.*)\bjit\b|\bjit\b(?s:.*)\bnumpy\b")
+from parity_tests.lint.rule import rule
 
 _MAKERS = (
     "array", "asarray", "zeros", "ones", "empty", "full", "arange", "linspace", "eye", "identity",
@@ -42,7 +26,24 @@ _FUNCTIONS = ("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_a
               "at")  # fmt: skip
 
 
-def check(kinds: Kinds) -> Iterator[Match]:
+@rule(re.compile(r"\bnumpy\b(?s:.*)\bjit\b|\bjit\b(?s:.*)\bnumpy\b"))
+def written_arrays(kinds: Kinds) -> Iterator[Match]:
+    """CP401: a captured NumPy array is written to.
+
+    A jitted function keeps the value that a captured NumPy array had when it was traced. After the
+    flip stock JAX on a CPU may compute in the memory of the array itself, where that is aligned to
+    64 bytes: what is written later then changes the results, silently, and not in every run.
+
+        table = np.zeros(1024)
+        step = jax.jit(lambda x: x + table)
+        step(x)
+        table[0] = 1.0    # legacy: never seen; after the flip: seen by chance
+        step(x)
+
+    What to do: make the array an argument, if the change is meant to be seen. Otherwise capture a
+    copy of its own, `table = jnp.array(table)` before the function (`jnp.asarray` and
+    `jax.device_put` may share the memory), or make it read-only, `table.flags.writeable = False`.
+    """
     module = kinds.module
     for jitted in jitted_functions(module):
         yield from _of_names(module, jitted)
@@ -188,3 +189,123 @@ def _of_attributes(module: Module, jitted: Jitted) -> Iterator[Match]:
         if not is_before and _is_written(module, each):
             message = _message(module, f"self.{name}", jitted)
             yield module.match(each, message, Confidence.MEDIUM)
+
+
+@rule(re.compile(r"\bdonate_arg"))
+def donated_arrays(kinds: Kinds) -> Iterator[Match]:
+    """CP402: a captured array is donated.
+
+    A jitted function refers to an array of an outer scope, and the same array is passed in a
+    donated place. Today the captured value is part of the program. After the flip the same buffer
+    would be passed twice, once donated, and XLA refuses the call: "attempt to donate a buffer which
+    is also used by the same call".
+
+        step = jax.jit(lambda state: state + table, donate_argnums=0)
+        step(table)
+
+    What to do: capture a copy, `jnp.array(table)`, or do not donate that argument.
+    """
+    module = kinds.module
+    for jitted in jitted_functions(module):
+        numbers, names = donated_names(jitted)
+        for call in jitted.calls(module) if numbers or names else ():
+            for arg in _donated(call, jitted, numbers, names):
+                if isinstance(arg.value, cst.Name) and _captures(module, jitted, arg.value):
+                    message = (
+                        f"{arg.value.value!r} is donated to a function that captures it; after the "
+                        "flip XLA refuses the call"
+                    )
+                    yield module.match(arg.value, message, Confidence.HIGH)
+
+
+def _donated(
+    call: cst.Call, jitted: Jitted, numbers: frozenset[int], names: frozenset[str]
+) -> Iterator[cst.Arg]:
+    parameters = [each.name.value for each in jitted.function.params.params]
+    by_number = {parameters[number] for number in numbers if number < len(parameters)}
+    for place, arg in enumerate(call.args):
+        if arg.star:
+            return
+        if arg.keyword is not None:
+            is_donated = arg.keyword.value in names | by_number
+        else:
+            is_donated = place in numbers or (
+                place < len(parameters) and parameters[place] in names
+            )
+        if is_donated:
+            yield arg
+
+
+def _captures(module: Module, jitted: Jitted, name: cst.Name) -> bool:
+    """Say whether a function reads the same variable as `name` does."""
+    return any(
+        module.is_inside(reference, jitted.function)
+        for assignment in module.assignments(name)
+        for reference in module.references(assignment)
+    )
+
+
+_GUARDS = ("jax_transfer_guard", "jax_transfer_guard_host_to_device")
+_FORBIDS = ("disallow", "disallow_explicit")
+
+
+@rule(re.compile(r"\btransfer_guard|\bjax_transfer_guard"))
+def guarded_arrays(kinds: Kinds) -> Iterator[Match]:
+    """CP403: a NumPy array is captured under a transfer guard.
+
+    A jitted function captures a NumPy array, and a transfer guard forbids implicit transfers from
+    the host. Today the value is part of the program. After the flip stock JAX transfers the array
+    when the function is first called, and the guard stops that: "Disallowed host-to-device
+    transfer".
+
+        table = np.zeros(1024)
+        step = jax.jit(lambda x: x + table)
+        with jax.transfer_guard("disallow"):
+            step(x)
+
+    What to do: capture an array that is on the device, `table = jax.device_put(table)`, made before
+    the function is called under the guard. Arrays of at most 32 bytes are inlined in both forms.
+    """
+    module = kinds.module
+    everywhere = any(_is_set_everywhere(call) for call in module.nodes(cst.Call))
+    guarded = [each for each in module.nodes(cst.With) if _guards(module, each)]
+    for jitted in jitted_functions(module):
+        if everywhere or any(
+            module.is_inside(call, block.body) for call in jitted.calls(module) for block in guarded
+        ):
+            yield from _of_function(module, jitted)
+
+
+def _of_function(module: Module, jitted: Jitted) -> Iterator[Match]:
+    for assignment in captured(module, jitted.function):
+        reads = (
+            each
+            for each in module.references(assignment)
+            if module.is_inside(each, jitted.function)
+        )
+        if is_numpy_array(module, assignment) and (first := next(reads, None)):
+            message = (
+                f"NumPy array {assignment.name!r} is captured, and a transfer guard forbids that "
+                "JAX transfers it when it is called, as it does after the flip"
+            )
+            yield module.match(first, message, Confidence.HIGH)
+
+
+def _is_set_everywhere(call: cst.Call) -> bool:
+    """Say whether a call is `jax.config.update("jax_transfer_guard", "disallow")` or its like."""
+    return (
+        dotted_tail(call.func) == "update"
+        and len(call.args) == 2
+        and text_of(call.args[0].value) in _GUARDS
+        and text_of(call.args[1].value) in _FORBIDS
+    )
+
+
+def _guards(module: Module, block: cst.With) -> bool:
+    calls = [each.item for each in block.items if isinstance(each.item, cst.Call)]
+    return any(
+        module.qualified(call.func).replace("jax.", "jax_") in _GUARDS
+        and call.args
+        and text_of(call.args[0].value) in _FORBIDS
+        for call in calls
+    )

@@ -1,0 +1,225 @@
+"""The rules of captured arrays as `.consts` and constvars of jaxprs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from parity_tests.lint.kinds import Kind, Kinds
+from parity_tests.lint.module import Module, dotted_tail
+from parity_tests.lint.records import Confidence, Match
+from parity_tests.lint.rule import rule
+from parity_tests.lint.sinks import sinks_of
+from parity_tests.lint.uses import Purpose, Use, uses_of
+
+_SAYS = {
+    Purpose.COUNTED: "are counted here",
+    Purpose.EACH_VISITED: "are visited here",
+    Purpose.INDEXED: "are looked up by number here",
+    Purpose.COMPARED: "are compared here",
+    Purpose.CHANGED: "are changed here",
+    Purpose.ESCAPES: "are passed on here without their jaxpr",
+}
+
+
+@rule(re.compile(r"\.(consts|literals)\b"))
+def reads_consts(kinds: Kinds) -> Iterator[Match]:
+    """CP101: `.consts` of a jaxpr is read as the list of captured arrays.
+
+    Today a closed jaxpr has captured arrays in `.consts` (`.literals` is its older name). After the
+    flip `.consts` is empty: captured arrays are Literals, among `eqn.invars` and `jaxpr.outvars`.
+    Code that counts, visits, compares or changes `.consts` then finds none, and says nothing about
+    it.
+
+        closed = jax.make_jaxpr(f)(x)
+        size = sum(c.nbytes for c in closed.consts)   # 0 after the flip
+
+    What to do: find captured arrays in the Literals as well.
+
+        for eqn in closed.jaxpr.eqns:
+            for atom in eqn.invars:
+                if isinstance(atom, jax.extend.core.Literal):
+                    ...  # atom.val may be an array of any shape
+
+    Code that does with them what it does with the values of Literals is right in both forms, and is
+    not reported: `found = list(closed.consts)` and then `found.append(atom.val)`, or `visit(const)`
+    and `visit(atom.val)`, in one function.
+
+    Code that hands `.consts` on together with its jaxpr, as `jax.core.eval_jaxpr(closed.jaxpr,
+    closed.consts, *args)` does, works in both forms and is not reported. Neither is
+    `zip(jaxpr.constvars, consts)`.
+    """
+    module = kinds.module
+    for node in module.nodes(cst.Attribute):
+        if node.attr.value not in ("consts", "literals"):
+            continue
+        value = kinds.of(node)
+        if value is None or value.kind is not Kind.CONSTS:
+            continue
+        found = [each for each in uses_of(kinds, node) if each.purpose in _SAYS]
+        # What is looked into tells more than what is passed on.
+        found.sort(key=lambda use: use.purpose is Purpose.ESCAPES)
+        if found and not _goes_with_literals(kinds, node):
+            yield _match(module, node, found[0], value.confidence)
+
+
+def _goes_with_literals(kinds: Kinds, node: cst.Attribute) -> bool:
+    """Say whether values of Literals go where the captured arrays go, in the same function."""
+    module = kinds.module
+    function = module.enclosing(node, cst.FunctionDef)
+    sinks = sinks_of(module, node) if function is not None else set()
+    return any(
+        not sinks.isdisjoint(sinks_of(module, each))
+        for each in (module.nodes_in(function, cst.Attribute) if function and sinks else ())
+        if each.attr.value == "val"
+        and kinds.is_a(each.value, Kind.ATOM)
+        and module.enclosing(each, cst.FunctionDef) is function
+    )
+
+
+def _match(module: Module, node: cst.Attribute, use: Use, confidence: Confidence) -> Match:
+    line = module.place(use.node).line
+    says = _SAYS[use.purpose]
+    if line != module.place(node).line:
+        says = says.replace("here", f"in line {line}")
+    if use.purpose is Purpose.ESCAPES:
+        confidence = Confidence.LOW
+    name = node.attr.value
+    message = f"captured arrays {says}; after the flip `.{name}` is empty and they are Literals"
+    return module.match(node, message, confidence)
+
+
+_OWN = re.compile(r"(^|_)(consts?|const_?vals?|literals|const_args|closed_over)(_|$|\d)", re.I)
+
+
+@rule(re.compile(r"\b(eval_jaxpr|ClosedJaxpr)\b|\bconsts="))
+def replaces_consts(kinds: Kinds) -> Iterator[Match]:
+    """CP102: other values replace the captured arrays of a jaxpr.
+
+    Code that evaluates a jaxpr with other values than its own `.consts` changes the captured arrays
+    of a program: `jax.core.eval_jaxpr(closed.jaxpr, new_values, x)`. After the flip the jaxpr has
+    no constvars, and this raises because there are more values than variables; values that were
+    taken from `.consts` one by one are none, and nothing is changed.
+
+    What to do: make the arrays arguments of the traced function, and pass other values there. From
+    JAX 0.11.1 on, `jax.jit(f).trace(x).closure_convert()` makes the captured arrays arguments.
+    """
+    for call in kinds.module.nodes(cst.Call):
+        values = _values(kinds, call)
+        confidence = _confidence(kinds, values) if values is not None else None
+        if values is not None and confidence is not None:
+            yield kinds.module.match(
+                values,
+                "other values stand for the captured arrays of a jaxpr; "
+                "after the flip it has no constvars that could take them",
+                confidence,
+            )
+
+
+def _values(kinds: Kinds, call: cst.Call) -> cst.BaseExpression | None:
+    """Return what a call gives to a jaxpr as its captured arrays."""
+    name, args = dotted_tail(call.func), call.args
+    named = next((a.value for a in args if a.keyword and a.keyword.value == "consts"), None)
+    if name in ("eval_jaxpr", "ClosedJaxpr"):
+        if len(args) < 2 or not kinds.is_a(args[0].value, Kind.JAXPR):
+            return None
+        return named or (args[1].value if not args[1].star and not args[1].keyword else None)
+    if name == "replace" and isinstance(call.func, cst.Attribute):
+        return named if kinds.is_a(call.func.value, Kind.JAXPR) else None
+    return None
+
+
+def _confidence(kinds: Kinds, values: cst.BaseExpression) -> Confidence | None:
+    """Return how sure it is that these are not the jaxpr's own captured arrays; None if they are.
+
+    What a name or an unknown call holds may be the jaxpr's own.
+    """
+    if kinds.is_a(values, Kind.CONSTS):
+        return None
+    if isinstance(values, cst.List | cst.Tuple):
+        is_made = any(isinstance(each, cst.Element) for each in values.elements)
+        return Confidence.HIGH if is_made else None
+    if isinstance(values, cst.ListComp | cst.GeneratorExp):
+        return Confidence.HIGH if kinds.is_a(values.for_in.iter, Kind.CONSTS) else Confidence.LOW
+    code = kinds.module.code(values)
+    return None if any(map(_OWN.search, re.findall(r"\w+", code))) else Confidence.LOW
+
+
+_CONSTVARS_ARE = {**_SAYS, Purpose.ESCAPES: "are passed on here without their values"}
+_UNSURE = (Purpose.EACH_VISITED, Purpose.ESCAPES)
+
+
+@rule(re.compile(r"\.constvars\b"))
+def reads_constvars(kinds: Kinds) -> Iterator[Match]:
+    """CP103: `.constvars` of a jaxpr is read as the variables of captured arrays.
+
+    Today the captured arrays of a jaxpr have variables, its `.constvars`. After the flip there are
+    none: captured arrays are Literals. Code that counts constvars, numbers them or looks variables
+    up among them then takes a program for one that captures nothing.
+
+        is_constant = atom in jaxpr.constvars   # never true after the flip
+
+    What to do: look for Literals as well, `isinstance(atom, jax.extend.core.Literal)`, before the
+    atom is looked up: a Literal cannot be hashed.
+
+    Code that pairs constvars with `.consts`, or takes them together with `.invars`, works in both
+    forms and is not reported. Neither is a loop that gives each constvar a value.
+    """
+    module = kinds.module
+    for node in module.nodes(cst.Attribute):
+        value = kinds.of(node) if node.attr.value == "constvars" else None
+        if value is None or value.kind is not Kind.CONSTVARS or _is_with_invars(kinds, node):
+            continue
+        found = [each for each in uses_of(kinds, node) if each.purpose in _CONSTVARS_ARE]
+        found.sort(key=lambda use: use.purpose in _UNSURE)
+        if found:
+            purpose = found[0].purpose
+            confidence = Confidence.LOW if purpose in _UNSURE else value.confidence
+            says = f"constvars {_CONSTVARS_ARE[purpose]}"
+            then = "after the flip there are none for captured arrays"
+            yield module.match(node, f"{says}; {then}", confidence)
+
+
+def _is_with_invars(kinds: Kinds, node: cst.Attribute) -> bool:
+    """Say whether constvars are taken together with invars, or given to a new jaxpr."""
+    for each in kinds.module.around(node):
+        if isinstance(each, cst.Arg) and each.keyword is not None:
+            return each.keyword.value == "constvars"
+        if isinstance(each, cst.BaseStatement | cst.BaseSmallStatement):
+            return False
+        if isinstance(each, cst.BinaryOperation | cst.List | cst.Tuple | cst.Call):
+            code = kinds.module.code(each)
+            if re.search(r"\binvars\b", code):
+                return True
+    return False
+
+
+_PAIR = ("zip", "map", "safe_map", "safe_zip", "unsafe_map", "_safe_map", "dict", "partial")
+
+
+@rule(re.compile(r"\btrace_to_jaxpr"))
+def private_tracing(kinds: Kinds) -> Iterator[Match]:
+    """CP107: invars of private tracing are paired with own inputs.
+
+    `trace_to_jaxpr_dynamic` is a private function of JAX. Until 0.11.0 the captured arrays of its
+    jaxpr are in `.constvars`; from 0.11.1 on they lead `.invars`; after the flip they are Literals.
+    Code that pairs `.invars` with its own inputs fails in one of these forms ("length mismatch"),
+    or pairs the wrong ones.
+
+    What to do: trace with `jax.make_jaxpr`, whose `.jaxpr.invars` are the arguments in every form
+    and version. Pairing these is not reported.
+    """
+    module = kinds.module
+    for node in module.nodes(cst.Attribute):
+        value = kinds.of(node) if node.attr.value == "invars" else None
+        if value is None or value.kind is not Kind.INVARS or not value.is_private:
+            continue
+        call = module.enclosing(node, cst.Call)
+        if call is not None and dotted_tail(call.func) in (*_PAIR, "len"):
+            message = (
+                "invars of private tracing are paired with own inputs; captured arrays are among "
+                "them in some versions of JAX"
+            )
+            yield module.match(node, message, value.confidence)

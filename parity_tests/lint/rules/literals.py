@@ -1,0 +1,230 @@
+"""The rules of captured arrays as Literals."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import libcst as cst
+
+from parity_tests.lint.kinds import Kind, Kinds
+from parity_tests.lint.module import Module, dotted_tail
+from parity_tests.lint.records import Confidence, Match
+from parity_tests.lint.rule import rule
+
+_SCALAR = ("float", "int", "bool", "complex", "hash", "round")
+_SHAPE = re.compile(r"\b(shape|ndim|size|isscalar|item_size|is_scalar)\b")
+
+
+@rule(re.compile(r"\.val\b"))
+def literal_as_scalar(kinds: Kinds) -> Iterator[Match]:
+    """CP104: the value of a Literal is used as a scalar.
+
+    Today a Literal holds a scalar. After the flip it may hold any captured array.
+    `float(atom.val)`, `atom.val == 0` in a condition, `hash(atom.val)` and `atom.val.item()` then
+    raise, or decide by one element.
+
+    What to do: ask for the shape first, `if atom.aval.shape == ():`, and treat other Literals as
+    arrays that are known. Code that returns `atom.val` as the value of an atom works in both forms
+    and is not reported.
+    """
+    module = kinds.module
+    for node in module.nodes(cst.Attribute):
+        if node.attr.value != "val":
+            continue
+        value = kinds.of(node.value)
+        if value is None or value.kind is not Kind.ATOM:
+            continue
+        how = _as_scalar(kinds, node)
+        # An assertion is about a program whose Literals are known.
+        is_asserted = module.enclosing(node, cst.Assert) is not None
+        if how and not is_asserted and not _asks_for_shape(kinds, node):
+            message = f"{how}; after the flip a Literal may hold a captured array of any shape"
+            yield module.match(node, message, min(value.confidence, Confidence.HIGH))
+
+
+def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
+    parent = kinds.module.parent(node)
+    call = kinds.module.parent(parent) if parent is not None else None
+    if isinstance(parent, cst.Arg) and isinstance(call, cst.Call):
+        name = dotted_tail(call.func)
+        return f"{name}() of a Literal's value" if name in _SCALAR else ""
+    if isinstance(parent, cst.Attribute) and parent.attr.value in ("item", "__hash__"):
+        return f".{parent.attr.value}() of a Literal's value"
+    if isinstance(parent, cst.Comparison | cst.ComparisonTarget) and not _is_identity(kinds, node):
+        return "a Literal's value is compared as a scalar"
+    if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
+        return "a Literal's value is taken for true or false"
+    if isinstance(parent, cst.If | cst.While):
+        return "a Literal's value is taken for true or false"
+    return ""
+
+
+def _is_identity(kinds: Kinds, node: cst.Attribute) -> bool:
+    comparison = kinds.module.enclosing(node, cst.Comparison)
+    operators = comparison.comparisons if comparison is not None else ()
+    return all(isinstance(each.operator, cst.Is | cst.IsNot) for each in operators)
+
+
+def _asks_for_shape(kinds: Kinds, node: cst.Attribute) -> bool:
+    function = kinds.module.enclosing(node, cst.FunctionDef, cst.Lambda)
+    return function is not None and _SHAPE.search(kinds.module.code(function)) is not None
+
+
+@rule(re.compile(r"\bLiteral\b"))
+def literal_decides(kinds: Kinds) -> Iterator[Match]:
+    """CP105: a decision by which operands are Literals.
+
+    Code that asks whether all or certain operands of an equation are Literals finds scalars today.
+    After the flip captured arrays are Literals, too: an equation such as `x * table`, with two
+    variables today, then matches a pattern for a variable and a number, and work on captured arrays
+    alone counts as work on Literals.
+
+        if tuple(map(type, eqn.invars)) == (Var, Literal): ...   # also `x * table` after the flip
+
+    What to do: say what is meant. For numbers ask `atom.aval.shape == ()` as well; for values that
+    are known let constvars and Literals pass alike.
+    """
+    module = kinds.module
+    for call in module.nodes(cst.Call):
+        if dotted_tail(call.func) in ("all", "any") and len(call.args) == 1:
+            asked = _asked_of_each(kinds, call.args[0].value)
+            if asked is not None:
+                message = (
+                    f"{dotted_tail(call.func)}() asks whether operands are Literals; "
+                    "after the flip captured arrays are"
+                )
+                yield module.match(call, message, asked)
+    for comparison in module.nodes(cst.Comparison):
+        confidence = _compares_types(kinds, comparison)
+        if confidence is not None:
+            yield module.match(
+                comparison,
+                "the types of operands are compared; after the flip captured arrays are Literals",
+                confidence,
+            )
+
+
+def _asked_of_each(kinds: Kinds, node: cst.BaseExpression) -> Confidence | None:
+    if not isinstance(node, cst.GeneratorExp | cst.ListComp):
+        return None
+    test = node.elt
+    if isinstance(test, cst.UnaryOperation):
+        return None  # "not a Literal": asks for variables, as any reader does
+    if not isinstance(test, cst.Call) or dotted_tail(test.func) != "isinstance":
+        return None
+    if len(test.args) != 2 or not _is_literal(kinds, test.args[1].value):
+        return None
+    source = kinds.of(node.for_in.iter)
+    return source.confidence if source is not None and source.kind is Kind.ATOMS else None
+
+
+def _compares_types(kinds: Kinds, node: cst.Comparison) -> Confidence | None:
+    sides = [node.left, *(each.comparator for each in node.comparisons)]
+    if not any(_has_literal(kinds, side) for side in sides):
+        return None
+    for call in (each for each in sides if isinstance(each, cst.Call)):
+        inner = call.args[0].value if call.args else None
+        if (
+            isinstance(inner, cst.Call)
+            and dotted_tail(inner.func) == "map"
+            and len(inner.args) == 2
+        ):
+            source = kinds.of(inner.args[1].value)
+            if source is not None and source.kind is Kind.ATOMS:
+                return source.confidence
+    return None
+
+
+def _has_literal(kinds: Kinds, node: cst.BaseExpression) -> bool:
+    return isinstance(node, cst.Tuple | cst.List) and any(
+        _is_literal(kinds, each.value) for each in node.elements
+    )
+
+
+def _is_literal(kinds: Kinds, node: cst.BaseExpression) -> bool:
+    return dotted_tail(node) == "Literal" and kinds.is_jax_class(node)
+
+
+@rule(re.compile(r"\.outvars\b"))
+def outvars_looked_up(kinds: Kinds) -> Iterator[Match]:
+    """CP106: output variables are looked up without asking for Literals.
+
+    An output of a jaxpr is a Literal where the function returns a constant: today that is a scalar,
+    and rare. After the flip it is each captured array that is returned. A Literal is in no
+    environment and cannot be hashed, so `[env[v] for v in jaxpr.outvars]` raises TypeError.
+
+    What to do: read outputs as operands are read.
+
+        def read(atom):
+            return atom.val if isinstance(atom, jax.extend.core.Literal) else env[atom]
+
+        outputs = [read(v) for v in jaxpr.outvars]
+    """
+    module = kinds.module
+    for node in module.nodes(cst.Attribute):
+        value = kinds.of(node) if node.attr.value == "outvars" else None
+        if value is None or value.kind is not Kind.OUTVARS or _knows_literals(module, node):
+            continue
+        where = _looked_up(module, node)
+        if where is not None:
+            message = "outputs are looked up as variables; after the flip a returned captured array"
+            yield module.match(where, f"{message} is a Literal", _at_most(value.confidence))
+
+
+def _at_most(confidence: Confidence) -> Confidence:
+    # A program that returns a captured array as it is, is needed as well.
+    return min(confidence, Confidence.MEDIUM)
+
+
+def _knows_literals(module: Module, node: cst.CSTNode) -> bool:
+    outermost = [each for each in module.around(node) if isinstance(each, cst.FunctionDef)]
+    code = module.code(outermost[-1]) if outermost else module.text
+    return re.search(r"\bLiteral\b|\bis_literal\b|\bisinstance\([^()]*\bVar\b", code) is not None
+
+
+def _looked_up(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
+    """Return where a dict or set is asked for the elements of outvars."""
+    parent = module.parent(node)
+    if isinstance(parent, cst.For | cst.CompFor) and isinstance(parent.target, cst.Name):
+        for access in module.accesses(parent.target):
+            if _is_key(module, access):
+                return access
+    if isinstance(parent, cst.Arg):
+        call = module.parent(parent)
+        if isinstance(call, cst.Call) and dotted_tail(call.func) in ("set", "frozenset"):
+            return call
+        if isinstance(call, cst.Call) and dotted_tail(call.func) in ("map", "safe_map"):
+            function = call.args[0].value
+            if isinstance(function, cst.Attribute) and _is_dict(module, function.value):
+                return call
+    return None
+
+
+def _is_key(module: Module, access: cst.CSTNode) -> bool:
+    parent = module.parent(access)
+    if isinstance(parent, cst.Index):
+        element = module.parent(parent)
+        whole = module.parent(element) if element is not None else None
+        return isinstance(whole, cst.Subscript) and _is_dict(module, whole.value)
+    if isinstance(parent, cst.Arg):
+        call = module.parent(parent)
+        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
+            return False
+        return call.func.attr.value == "get" and _is_dict(module, call.func.value)
+    return False
+
+
+def _is_dict(module: Module, node: cst.CSTNode) -> bool:
+    """Say whether a name is bound to a dict in this file; other classes may take Literals."""
+    if not isinstance(node, cst.Name):
+        return False
+    for assignment in module.assignments(node):
+        above = module.parent(assignment.node)
+        statement = module.parent(above) if isinstance(above, cst.AssignTarget) else above
+        value = getattr(statement, "value", None)
+        if isinstance(value, cst.Dict | cst.DictComp):
+            return True
+        if isinstance(value, cst.Call) and dotted_tail(value.func) in ("dict", "defaultdict"):
+            return True
+    return False
