@@ -252,7 +252,6 @@ def _sizes(
         a, b = left.figures.get(name), right.figures.get(name)
         if a is None or b is None:
             continue
-        more = abs(b - a)
-        if more > limit.bytes and more > limit.share * min(a, b):
+        if limit.is_exceeded(min(a, b), max(a, b)):
             text = f"{limit.what} of {side}: {humanise_bytes(int(a))} before, "
             yield b > a, f"{text}{humanise_bytes(int(b))} now"

@@ -168,6 +168,9 @@ def _in_name(label: str) -> str:
     return label.replace(" ", "-").replace("(", "").replace(")", "")
 
 
+# -- the grid --------------------------------------------------------------------------------------
+
+
 @dataclass(frozen=True)
 class RanOn:
     """What came of one environment: a campaign, saved with its arrays, or why there is none.

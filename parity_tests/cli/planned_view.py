@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from parity_tests.cli.terminal import Shown
-    from parity_tests.planned.going import Tally
+    from parity_tests.planned.scheduling import Tally
     from reports.rows.plan import PlanReport
 
 

@@ -15,10 +15,10 @@ from importlib import metadata
 from pathlib import Path
 from typing import Protocol
 
-from parity_tests.planned.begun import begun, directory_of, homes_of, whole_of, without_kept
-from parity_tests.planned.going import Outcome, Runner, Tally, go_on, programs_of
 from parity_tests.planned.libraries import WithLibraries, with_libraries
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
+from parity_tests.planned.resuming import directory_of, homes_of, last_begun, whole_of, without_kept
+from parity_tests.planned.scheduling import Outcome, Runner, Tally, programs_of, run_tasks
 from parity_tests.planned.searching import leave
 from parity_tests.planned.selecting import selected, with_libraries_taken
 from parity_tests.planned.spec import LARGEST_TASK, Spec, SpecError
@@ -90,7 +90,7 @@ def run_campaign(
             is_another = before and found.last is None and not asked.anew
             why = _why_another(before[-1], begin) if is_another else ""
             say(f"campaign {writer.plan} in {asked.store}{why}: {counted(left, 'program')} to run")
-            go_on(
+            run_tasks(
                 writer,
                 tasks,
                 _tidied(runner(folder, str(writer.plan), alone=False), folder),
@@ -101,7 +101,7 @@ def run_campaign(
                 if timed:
                     what = "of times, one task at a time on each machine"
                     say(f"{counted(rounds, 'round')} {what}")
-                go_on(
+                run_tasks(
                     writer,
                     timed,
                     _tidied(runner(folder, str(writer.plan), alone=True), folder),
@@ -147,7 +147,7 @@ class _Planned:
 def _planned(asked: Asked, before: Sequence[StoredPlan], say: Callable[[str], None]) -> _Planned:
     """List the programs of a campaign; `before` are those of its store. Raises `SpecError`."""
     digest = digest_of(asked.spec, asked.expression)
-    last = None if asked.anew else begun(before, digest, str(asked.shard or ""))
+    last = None if asked.anew else last_begun(before, digest, str(asked.shard or ""))
     found = _with_libraries(asked, last, say)
     spec, directory = found.spec, directory_of(last, asked.store, asked.folder)
     folder = asked.folder.absolute()

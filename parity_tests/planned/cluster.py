@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from parity_tests.environments.making import environment_for
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe.environment import version
-from parity_tests.planned.going import Outcome
+from parity_tests.planned.scheduling import Outcome
 from parity_tests.planned.task_process import POLL_SECONDS, run_here
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
 from reports.views.texts import counted

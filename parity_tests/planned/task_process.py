@@ -20,7 +20,7 @@ from typing import BinaryIO
 import psutil
 from pydantic import ValidationError
 
-from parity_tests.planned.going import Outcome
+from parity_tests.planned.scheduling import Outcome
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
 from parity_tests.processes.protocol import write
 from parity_tests.processes.worker_process import START_SECONDS, pause

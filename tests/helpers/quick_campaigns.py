@@ -6,8 +6,8 @@ from pathlib import Path
 
 from parity_tests.planned import task_process
 from parity_tests.planned.cluster import ClusterRunner
-from parity_tests.planned.going import go_on, programs_of
 from parity_tests.planned.plan import PlannedProgram
+from parity_tests.planned.scheduling import programs_of, run_tasks
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.task_process import run_here
 from parity_tests.planned.tasks import Task
@@ -58,7 +58,7 @@ def main(store, digest, where, *names):
     here = partial(run_here, folder=Path(where), jobs=2)
     with opened_plan(Path(store), begin(names, digest=digest)) as plan:
         is_cluster = where.startswith("tcp://")
-        go_on(plan, left_of(plan), ClusterRunner(where, digest) if is_cluster else here)
+        run_tasks(plan, left_of(plan), ClusterRunner(where, digest) if is_cluster else here)
         plan.finish()
 
 

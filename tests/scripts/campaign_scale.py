@@ -23,8 +23,8 @@ from pathlib import Path
 
 import psutil
 
-from parity_tests.planned.going import go_on
 from parity_tests.planned.plan import PlannedProgram
+from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.tasks import Task, TaskResult
 from reports import render_report
@@ -91,7 +91,7 @@ def measure_store(
         run = functools.partial(results, sent=sent)
         with opened_plan(path, begin, anew=True) as writer:
             with timed(f"commit {count:,} programs", count):
-                go_on(
+                run_tasks(
                     writer, tasks, run,
                     on_step=lambda _, seen=resident: seen.append(
                         psutil.Process().memory_info().rss >> 20

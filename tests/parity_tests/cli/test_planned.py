@@ -11,7 +11,7 @@ from parity_tests.campaign.collection import Collected
 from parity_tests.cli import app, planned
 from parity_tests.planned import campaign, cluster, plan, searching, task_process
 from parity_tests.planned.campaign import digest_of
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.searching import file_of
 from parity_tests.planned.spec import SpecError, read_spec
 from parity_tests.processes.protocol import Listed, Listing
@@ -60,7 +60,7 @@ def keep(spec, **changes):
     fields = {"digest": digest_of(read_spec(spec), ""), "rules": ("different",), **changes}
     described = begin(NAMES, **fields)
     with opened_plan(spec.with_suffix(".db"), described) as plan:
-        go_on(plan, tasks(NAMES), run)
+        run_tasks(plan, tasks(NAMES), run)
         plan.finish()
 
 
@@ -73,7 +73,7 @@ def shards(spec):
     ):
         part = replace(whole, programs=[text], shard=f"{number}/2")
         with opened_plan(spec.with_name(f"{number}.db"), part) as plan:
-            go_on(plan, [task], run)
+            run_tasks(plan, [task], run)
             plan.finish()
     return ("1.db", "2.db")
 

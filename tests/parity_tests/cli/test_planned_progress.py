@@ -7,7 +7,7 @@ import pytest
 
 from parity_tests.cli import planned_view
 from parity_tests.cli.planned_view import CampaignProgress
-from parity_tests.planned.going import Tally
+from parity_tests.planned.scheduling import Tally
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from parity_tests.planned.cluster import ClusterError, ClusterRunner, connected
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from reports.store.plan_report import plan_report
 from reports.store.reading import load_run
 from tests.helpers.clusters import let_go, tasks_here
@@ -29,7 +29,7 @@ def impatient(monkeypatch):
 
 def run(cluster, plan, given, **changes):
     fields = {"patience": 60.0, **changes}
-    return go_on(plan, given, ClusterRunner(cluster.address, "test", **fields))
+    return run_tasks(plan, given, ClusterRunner(cluster.address, "test", **fields))
 
 
 def check_each_is_safe_once(path):

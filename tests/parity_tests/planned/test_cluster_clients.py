@@ -9,7 +9,7 @@ import pytest
 
 from parity_tests.cli import app
 from parity_tests.planned.cluster import ClusterRunner, connected
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from reports.store.errors import StoreError
 from reports.store.plan_reading import planned_names
 from reports.store.plan_report import find_plan, plan_report
@@ -91,12 +91,12 @@ def test_a_store_whose_disk_is_full_goes_on_when_there_is_room(cluster, writer, 
     with writer(names) as plan:
         runner = ClusterRunner(cluster.address, "test", patience=60.0)
         with pytest.raises(StoreError, match=r"runs\.db': the disk is full .*; make room"):
-            go_on(plan, tasks(names), runner, on_step=leave_no_room)
+            run_tasks(plan, tasks(names), runner, on_step=leave_no_room)
         assert not plan.finish()
     kept = [name for name, _ in planned_names(plan.path, plan.plan, ["safe"])]
     assert 0 < len(kept) < len(names)
     with writer(names) as plan:
-        go_on(plan, left_of(plan), ClusterRunner(cluster.address, "test", patience=60.0))
+        run_tasks(plan, left_of(plan), ClusterRunner(cluster.address, "test", patience=60.0))
         assert plan.finish()
     check_each_is_safe_once(plan.path, names, 15)
     assert [len(tasks_here(marks, name)) for name in kept] == [1] * len(kept)

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.tasks import Shard, programs_of_shard
 from reports.rows import Failure, Observation, StageTimes
 from reports.store.finished import finished, without_row
@@ -59,7 +59,7 @@ def store(begin, tasks, tmp_path):
             yield task, result(task).model_copy(update={"programs": tuple(ran)})
 
     with opened_plan(tmp_path / "runs.db", begin(names)) as plan:
-        go_on(plan, tasks(names, task_size=4), run)
+        run_tasks(plan, tasks(names, task_size=4), run)
         yield plan
 
 
@@ -80,7 +80,7 @@ def test_the_example_of_a_cause_is_no_program_of_unknown_size(begin, tasks, tmp_
             yield task, result(task).model_copy(update={"programs": programs})
 
     with opened_plan(tmp_path / "causes.db", begin(names)) as plan:
-        go_on(plan, tasks(names), run)
+        run_tasks(plan, tasks(names), run)
     [cause] = plan_report(tmp_path / "causes.db").causes
     assert (cause.example, len(cause.programs)) == ("quick", 3)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from parity_tests.campaign.provenance import provenance_of_runs
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from reports.store.plan_merge import merge
 from reports.store.plan_records import PlannedText
 from reports.store.plans import opened_plan
@@ -38,7 +38,7 @@ def test_a_run_that_goes_on_is_of_the_machines_that_have_measured(
     begin, tasks, tmp_path, machines, name
 ):
     with opened_plan(tmp_path / "runs.db", begin(NAMES, machine="client")) as plan:
-        go_on(plan, tasks(NAMES)[: len(machines)], on(*machines))
+        run_tasks(plan, tasks(NAMES)[: len(machines)], on(*machines))
     [run] = list_runs(plan.path)
     assert (run.machine, run.finished) == (name, "")
 
@@ -47,7 +47,7 @@ def test_what_a_cluster_measured_is_not_compared_as_if_the_client_had(begin, tas
     path = tmp_path / "runs.db"
     for machines in (("client",) * 3, ("node 1",)):
         with opened_plan(path, begin(NAMES, machine="client"), anew=True) as plan:
-            go_on(plan, tasks(NAMES)[: len(machines)], on(*machines))
+            run_tasks(plan, tasks(NAMES)[: len(machines)], on(*machines))
             plan.finish()
     alike, lines = provenance_of_runs(*list_runs(path))
     assert not alike.machine
@@ -56,17 +56,17 @@ def test_what_a_cluster_measured_is_not_compared_as_if_the_client_had(begin, tas
 
 def test_machines_are_counted_when_the_run_ends(begin, tasks, tmp_path):
     with opened_plan(tmp_path / "runs.db", begin(NAMES, machine="client")) as plan:
-        go_on(plan, tasks(NAMES), on("node 1", "node 2", "node 3"))
+        run_tasks(plan, tasks(NAMES), on("node 1", "node 2", "node 3"))
         assert plan.finish()
     assert [each.machine for each in list_runs(plan.path)] == ["3 machines of run 1"]
 
 
 def test_what_is_run_again_elsewhere_is_of_that_machine(begin, tasks, tmp_path):
     with opened_plan(tmp_path / "runs.db", begin(NAMES, machine="client")) as plan:
-        go_on(plan, tasks(NAMES), on(*["client"] * 3))
+        run_tasks(plan, tasks(NAMES), on(*["client"] * 3))
         plan.finish()
         plan.run_again(["safe"])
-        go_on(plan, tasks(NAMES)[:1], on("node 1"))
+        run_tasks(plan, tasks(NAMES)[:1], on("node 1"))
     assert [each.machine for each in list_runs(plan.path)] == ["node 1"]
 
 
@@ -77,7 +77,7 @@ def test_shards_of_two_machines_that_have_not_ended_are_of_both(begin, planned, 
         machine = f"node {number}"
         described = begin(NAMES[:2], programs=texts, shard=f"{number}/2", machine=machine)
         with opened_plan(tmp_path / f"{number}.db", described) as plan:
-            go_on(plan, [task], on(machine))
+            run_tasks(plan, [task], on(machine))
         shards.append(plan.path)
     whole = tmp_path / "whole.db"
     merge(shards, whole)

@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.tasks import Shard, programs_of_shard
 from reports.rows.plan import PlanLibrary
 from reports.store import writing
@@ -29,7 +29,7 @@ def shard(path, begin, planned, tasks, number, of, **changes):
         own = {each.place for each in programs}
         for task in tasks(NAMES, task_size=1):
             if task.programs[0].place in own:
-                go_on(plan, [task], run)
+                run_tasks(plan, [task], run)
         plan.finish()
     return path
 

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.tasks import TaskLost
 from reports.rows.fail_rules import parse
 from reports.store.finished import finished, without_row
@@ -42,7 +42,7 @@ def lost(waiting):
 def plan(begin, tasks, tmp_path):
     """A plan that has ended, with a program that breaks and one that is safe."""
     with opened_plan(tmp_path / "runs.db", begin(NAMES, rules=("different",))) as plan:
-        go_on(plan, tasks(NAMES), outcomes)
+        run_tasks(plan, tasks(NAMES), outcomes)
         assert plan.finish()
         yield plan
 
@@ -69,7 +69,7 @@ def test_a_program_to_run_again_is_not_run_for_every_reader(plan):
 def test_a_program_that_is_lost_when_it_runs_again_has_no_result(plan, tasks):
     plan.run_again(["breaks"])
     [again] = tasks(NAMES[:1], attempts=1)
-    go_on(plan, [again], lost)
+    run_tasks(plan, [again], lost)
     assert plan.finish()
     report = plan_report(plan.path)
     assert (report.states, bool(report.finished)) == ({"lost": 1, "safe": 1}, True)
@@ -82,7 +82,7 @@ def test_a_program_that_is_lost_when_it_runs_again_has_no_result(plan, tasks):
 
 def test_a_program_that_runs_again_has_its_new_result(plan, tasks):
     plan.run_again(["breaks"])
-    go_on(plan, tasks(NAMES), lambda waiting: ((each, result(each)) for each in waiting))
+    run_tasks(plan, tasks(NAMES), lambda waiting: ((each, result(each)) for each in waiting))
     assert plan.finish()
     assert plan_report(plan.path).states == {"safe": 2}
     [stored] = list_runs(plan.path)
@@ -100,7 +100,7 @@ def test_a_run_of_another_environment_stays_as_it_is(begin, tasks, tmp_path):
     described = begin(NAMES, environments=(ENVIRONMENT, ENVIRONMENT))
     texts = [dataclasses.replace(each, environment=each.place) for each in described.programs]
     with opened_plan(path, dataclasses.replace(described, programs=texts)) as plan:
-        go_on(plan, tasks(NAMES), outcomes)
+        run_tasks(plan, tasks(NAMES), outcomes)
         plan.finish()
         plan.run_again(["breaks"])
     assert [(each.programs, bool(each.finished)) for each in list_runs(path)] == [
@@ -113,7 +113,7 @@ def test_a_program_whose_times_have_no_row_has_no_result(plan, tasks):
     [task] = tasks(NAMES)
     none = tuple(without_row(each.place, "no row") for each in task.programs)
     timed = task.model_copy(update={"rounds": 3})
-    go_on(plan, [timed], lambda waiting: (
+    run_tasks(plan, [timed], lambda waiting: (
         (each, result(each).model_copy(update={"programs": none})) for each in waiting
     ))  # fmt: skip
     assert plan_report(plan.path).states == {"could not compare": 2}

@@ -9,8 +9,8 @@ from parity_tests.fuzz import coverage
 from parity_tests.fuzz.coverage import is_valid, varied
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
 from parity_tests.planned.generated import Interesting, keep, read_kept, read_recipe, write_recipe
-from parity_tests.planned.going import go_on
 from parity_tests.planned.plan import NamedEnvironment
+from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.searching import leave, smaller_programs, with_files
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, EnvironmentSpec, Spec, SpecError
 from reports.store.finished import finished
@@ -94,7 +94,7 @@ def searched(writer, tasks, planned, tmp_path):
 
     spec = Spec(corpus=(CorpusSpec(name="models", generated=3, kept="kept.json"),))
     with writer(list(recipes)) as found:
-        go_on(found, tasks(list(recipes)), run)
+        run_tasks(found, tasks(list(recipes)), run)
         found.finish()
         leave(found, spec, planned(recipes), tmp_path)
     return found

@@ -169,6 +169,17 @@ def test_paths_of_a_spec_are_relative_to_its_folder(tmp_path, monkeypatch):
     assert target_from_here("package.module:step", folder) == "package.module:step"
 
 
+def test_a_task_has_programs_of_one_corpus(planned):
+    programs = [
+        each.model_copy(update={"corpus": corpus})
+        for each, corpus in zip(
+            planned(["a", "b", "c", "d"]), ("one", "one", "two", "one"), strict=True
+        )
+    ]
+    cut = Task(campaign=CampaignSpec(task_size=9)).cut(programs)
+    assert [[each.name for each in task.programs] for task in cut] == [["a", "b"], ["c"], ["d"]]
+
+
 def test_a_task_runs_its_programs_as_the_spec_says():
     asked = {
         "sides": ("jax-legacy", "jax-simplified"),
@@ -179,6 +190,6 @@ def test_a_task_runs_its_programs_as_the_spec_says():
         "run_again": "unconfirmed",
     }
     spec = CampaignSpec(**asked, memory_limit=5)
-    options = Task(key="", campaign=spec, python=None, programs=()).options
+    options = Task(campaign=spec).options
     assert {name: getattr(options, name) for name in asked} == asked
     assert options.memory_limit == 5 * 2**20

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.planned.going import go_on
+from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.tasks import TaskLost
 from reports.rows import (
     Comparison,
@@ -49,7 +49,7 @@ def run_with(changes):
 def test_the_same_spec_goes_on_and_another_one_begins(begin, tasks, tmp_path):
     path = tmp_path / "runs.db"
     with opened_plan(path, begin(NAMES)) as plan:
-        go_on(plan, tasks(NAMES)[:1], run)
+        run_tasks(plan, tasks(NAMES)[:1], run)
         first = plan.plan
     with opened_plan(path, begin(NAMES)) as plan:
         assert plan.plan == first
@@ -74,7 +74,7 @@ def test_a_spec_whose_programs_have_changed_does_not_go_on(begin, tmp_path):
 def test_the_rows_of_a_plan_are_a_run_that_history_knows(begin, tasks, tmp_path):
     path = tmp_path / "runs.db"
     with opened_plan(path, begin(NAMES)) as plan:
-        go_on(plan, tasks(NAMES), run)
+        run_tasks(plan, tasks(NAMES), run)
         plan.finish()
     [stored] = list_runs(path)
     assert (stored.programs, stored.planned, stored.answer) == (5, 5, "yes")
@@ -83,12 +83,12 @@ def test_the_rows_of_a_plan_are_a_run_that_history_knows(begin, tasks, tmp_path)
 
 def test_states_are_run_again_on_request(begin, tasks, tmp_path):
     with opened_plan(tmp_path / "runs.db", begin(NAMES)) as plan:
-        go_on(plan, tasks(NAMES), run)
+        run_tasks(plan, tasks(NAMES), run)
         plan.finish()
         assert plan.run_again(["safe"]) == 5
         assert planned_names(plan.path, plan.plan, ["not run"]) == [(name, "") for name in NAMES]
         assert plan_report(plan.path).finished == ""
-        go_on(plan, tasks(NAMES), run)
+        run_tasks(plan, tasks(NAMES), run)
     assert plan_report(plan.path).states == {"safe": 5}
 
 
@@ -104,7 +104,7 @@ def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, 
     changes = {"verdict": "difference", "reasons": reasons, "comparisons": (differs,)}
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
-        go_on(plan, tasks(NAMES[:1]), run_with(changes))
+        run_tasks(plan, tasks(NAMES[:1]), run_with(changes))
     [cause] = plan_report(plan.path).causes
     assert (cause.state, cause.symptom) == (
         "disagree",
@@ -143,7 +143,7 @@ def test_a_limit_is_raised_in_the_spec(
     }
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
-        go_on(plan, tasks(NAMES[:1]), run_with(changes))
+        run_tasks(plan, tasks(NAMES[:1]), run_with(changes))
     [cause] = plan_report(plan.path).causes
     assert (cause.state, cause.symptom) == (
         "could not compare",
@@ -158,7 +158,7 @@ def test_a_lost_program_says_how_it_is_run_once_more(begin, tasks, tmp_path):
             yield task, TaskLost(key=task.key, why="its process ended with signal SIGKILL")
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
-        go_on(plan, tasks(NAMES[:1]), run)
+        run_tasks(plan, tasks(NAMES[:1]), run)
     [cause] = plan_report(plan.path).causes
     assert (cause.state, cause.symptom) == ("lost", "its process ended with signal SIGKILL")
     assert cause.action.endswith("--retry lost runs it once more")
@@ -185,7 +185,7 @@ def test_programs_are_held_to_the_rules_of_the_spec(begin, tasks, tmp_path):
 
     rules = ("different", "drift", "not-compared", "larger")
     with opened_plan(tmp_path / "runs.db", begin(NAMES, rules=rules)) as plan:
-        go_on(plan, tasks(NAMES, fail_on=rules), run)
+        run_tasks(plan, tasks(NAMES, fail_on=rules), run)
     broken = [(each.rule, each.programs) for each in plan_report(plan.path).broken]
     # What differs from itself is no difference of sides.
     assert broken == [("different", 3), ("drift", 1), ("not-compared", 1)]
@@ -194,7 +194,7 @@ def test_programs_are_held_to_the_rules_of_the_spec(begin, tasks, tmp_path):
 def test_other_rules_are_asked_of_the_rows_that_are_there(begin, tasks, tmp_path):
     path, names = tmp_path / "runs.db", NAMES[:3]
     with opened_plan(path, begin(names, rules=("drift",))) as plan:
-        go_on(plan, tasks(names, fail_on=("drift",)), lambda waiting: (
+        run_tasks(plan, tasks(names, fail_on=("drift",)), lambda waiting: (
             (task, differing(task, "different")) for task in waiting
         ))  # fmt: skip
         assert plan_report(path).broken == ()
@@ -210,7 +210,7 @@ def test_other_rules_are_asked_of_the_rows_that_are_there(begin, tasks, tmp_path
 def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, tmp_path):
     path = tmp_path / "runs.db"
     with opened_plan(path, begin(NAMES)) as plan:
-        go_on(plan, tasks(NAMES), lambda waiting: (
+        run_tasks(plan, tasks(NAMES), lambda waiting: (
             (task, differing(task, "different")) for task in waiting
         ))  # fmt: skip
     with contextlib.closing(sqlite3.connect(path)) as older:
@@ -227,7 +227,7 @@ def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, t
 
 def test_a_program_that_differs_from_itself_is_set_apart(begin, tasks, tmp_path):
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:2])) as plan:
-        go_on(plan, tasks(NAMES[:2]), lambda waiting: (
+        run_tasks(plan, tasks(NAMES[:2]), lambda waiting: (
             (task, differing(task, "different")) for task in waiting
         ))  # fmt: skip
     report = plan_report(plan.path)
@@ -258,7 +258,7 @@ def test_an_equation_is_the_cause_of_outputs_alone(begin, tasks, tmp_path):
             yield task, result(task).model_copy(update={"programs": tuple(ran)})
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:3])) as plan:
-        go_on(plan, tasks(NAMES[:3]), run)
+        run_tasks(plan, tasks(NAMES[:3]), run)
     # Two differ in where an output is, and one of them has other bits as well.
     assert sorted((each.equation, each.programs) for each in plan_report(plan.path).causes) == [
         ("", ("second", "third")),
@@ -275,7 +275,7 @@ def test_the_versions_of_each_machine_are_kept(begin, tasks, tmp_path):
             yield task, found
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES)) as plan:
-        go_on(plan, tasks(NAMES), run)
+        run_tasks(plan, tasks(NAMES), run)
     [environment] = plan_report(plan.path).environments
     assert environment.versions == {
         "python 3.11.7, jax 0.10.2, jaxlib 0.10.2, numpy 2.4.0": 2,
@@ -290,8 +290,8 @@ def test_two_campaigns_write_to_one_store_in_turns(begin, tasks, tmp_path):
         opened_plan(path, begin(NAMES, digest="other")) as other,
     ):
         for part in tasks(NAMES):
-            go_on(one, [part], run)
-            go_on(other, [part], run)
+            run_tasks(one, [part], run)
+            run_tasks(other, [part], run)
     assert find_plan(path, digest="d").id == one.plan
     with pytest.raises(StoreError, match="no planned campaign of this spec and expression"):
         find_plan(path, digest="missing")
@@ -358,7 +358,7 @@ def test_a_report_is_of_one_moment_although_tasks_end_meanwhile(
         """Connect; a task ends before each statement on planned programs or tasks."""
         connection = reader(path)
         connection.set_trace_callback(
-            lambda said: "WHERE plan =" in said and go_on(plan, [next(waiting)], run)
+            lambda said: "WHERE plan =" in said and run_tasks(plan, [next(waiting)], run)
         )
         return connection
 
@@ -379,7 +379,7 @@ def test_runs_of_several_machines_are_of_no_machine_that_another_run_has(begin, 
 
     for machines in (("node 1",) * 3, ("node 1", "node 2", "node 1")) * 2:
         with opened_plan(path, begin(NAMES), anew=True) as plan:
-            go_on(plan, tasks(NAMES), on(*machines))
+            run_tasks(plan, tasks(NAMES), on(*machines))
             plan.finish()
     assert [each.machine for each in list_runs(path)] == [
         "node 1",

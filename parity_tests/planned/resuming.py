@@ -17,12 +17,12 @@ from reports.store.plan_reading import first_program
 from reports.store.plan_records import StoredPlan
 
 
-def begun(plans: Sequence[StoredPlan], digest: str, shard: str) -> StoredPlan | None:
+def last_begun(plans: Sequence[StoredPlan], digest: str, shard: str) -> StoredPlan | None:
     """Return the last campaign of a spec and a shard, which goes on; None where it begins.
 
     Example::
 
-        begun(list_plans(store), digest_of(spec, ""), "3/8")
+        last_begun(list_plans(store), digest_of(spec, ""), "3/8")
     """
     own = [each for each in plans if (each.digest, each.shard) == (digest, shard)]
     return own[-1] if own else None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.planned import task_process
-from parity_tests.planned.going import go_on, programs_of
+from parity_tests.planned.scheduling import programs_of, run_tasks
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.task_process import processors_of, run_here
 from parity_tests.planned.tasks import Task
@@ -37,7 +37,7 @@ def runner(tmp_path, jobs=2):
 def test_a_program_that_takes_its_task_along_is_lost_alone(writer, tasks, tmp_path, marks):
     names = ["first", "dies", "third", "once dies", "fifth"]
     with writer(names) as plan:
-        tally = go_on(plan, tasks(names, attempts=2), runner(tmp_path))
+        tally = run_tasks(plan, tasks(names, attempts=2), runner(tmp_path))
         assert plan.finish()
     assert states(plan.path) == {**dict.fromkeys(names, "safe"), "dies": "lost"}
     assert tally.done == 5
@@ -51,7 +51,7 @@ def test_a_task_that_hangs_is_given_up(writer, tasks, tmp_path, monkeypatch):
     monkeypatch.setattr(task_process, "START_SECONDS", 1.0)
     names = ["hangs", "second"]
     with writer(names) as plan:
-        go_on(plan, tasks(names, attempts=2, timeout=0.3), runner(tmp_path))
+        run_tasks(plan, tasks(names, attempts=2, timeout=0.3), runner(tmp_path))
     assert states(plan.path) == {"hangs": "lost", "second": "safe"}
     assert "no step of it ended" in plan_report(plan.path).causes[0].symptom
 
@@ -59,7 +59,7 @@ def test_a_task_that_hangs_is_given_up(writer, tasks, tmp_path, monkeypatch):
 def test_a_task_that_runs_out_of_memory_is_given_up(writer, tasks, tmp_path):
     names = ["first", "grows", "third"]
     with writer(names) as plan:
-        go_on(plan, tasks(names, attempts=2), runner(tmp_path))
+        run_tasks(plan, tasks(names, attempts=2), runner(tmp_path))
     assert states(plan.path) == {"first": "safe", "grows": "lost", "third": "safe"}
     assert plan_report(plan.path).causes[0].symptom.endswith("exit status 1: MemoryError")
 
@@ -69,12 +69,12 @@ def test_a_full_disk_stops_the_campaign_and_is_nobodys_failure(writer, tasks, tm
     with writer(names) as plan:
         full = r"/\w{20}' takes no more files \(No space left on device\)"
         with pytest.raises(task_process.FolderError, match=full):
-            go_on(plan, tasks(names), runner(tmp_path, jobs=1))
+            run_tasks(plan, tasks(names), runner(tmp_path, jobs=1))
         assert not plan.finish()
         assert states(plan.path)["once fills"] == "not run"
         left = Task(campaign=CampaignSpec(task_size=2)).cut(programs_of(plan.pending()))
         assert [each.name for task in left for each in task.programs] == names[2:]
-        go_on(plan, left, runner(tmp_path, jobs=1))
+        run_tasks(plan, left, runner(tmp_path, jobs=1))
     assert states(plan.path) == dict.fromkeys(names, "safe")
 
 
@@ -90,8 +90,8 @@ def test_a_task_that_ended_when_the_store_was_full_is_not_run_again(
         with monkeypatch.context() as patched:
             patched.setattr(type(plan), "commit", full)
             with pytest.raises(StoreError):
-                go_on(plan, tasks(names), runner(tmp_path))
-        go_on(plan, tasks(names), runner(tmp_path))
+                run_tasks(plan, tasks(names), runner(tmp_path))
+        run_tasks(plan, tasks(names), runner(tmp_path))
     assert states(plan.path) == dict.fromkeys(names, "safe")
     assert len((marks / "first").read_text().splitlines()) == 1
 
@@ -105,7 +105,7 @@ def test_a_result_that_comes_twice_is_written_once(writer, tasks):
             yield task, result(task, machine="node 2")
 
     with writer(names) as plan:
-        go_on(plan, tasks(names), twice)
+        run_tasks(plan, tasks(names), twice)
     assert states(plan.path) == dict.fromkeys(names, "safe")
     assert plan_report(plan.path).environments[0].machines == {"node 1": 2}
 
@@ -114,9 +114,9 @@ def test_a_disk_that_is_full_before_a_task_starts_is_nobodys_failure(writer, tas
     (tmp_path / "work").touch()  # where no folder can be made
     with writer(["first"]) as plan:
         with pytest.raises(task_process.FolderError, match="takes no more files"):
-            go_on(plan, tasks(["first"]), runner(tmp_path))
+            run_tasks(plan, tasks(["first"]), runner(tmp_path))
         (tmp_path / "work").unlink()
-        go_on(plan, tasks(["first"]), runner(tmp_path))
+        run_tasks(plan, tasks(["first"]), runner(tmp_path))
     assert states(plan.path) == {"first": "safe"}
     assert plan_report(plan.path).tasks_lost == 0
 
@@ -144,7 +144,7 @@ def test_programs_of_tasks_at_work_are_told_while_they_run(writer, tasks, tmp_pa
         running = partial(
             run_here, folder=tmp_path / "work", at_work=lambda programs, now: told.append(programs)
         )
-        go_on(plan, tasks(names), running, on_step=lambda tally: steps.append(tally.done))
+        run_tasks(plan, tasks(names), running, on_step=lambda tally: steps.append(tally.done))
     assert steps == [0, 2]
     assert sorted(set(told)) == [0.0, 1.0]
 
@@ -156,7 +156,7 @@ def test_a_task_of_another_directory_finds_its_folder(writer, tasks, tmp_path, m
     [task] = tasks(["first"])
     moved = task.model_copy(update={"working_directory": str(tmp_path / "elsewhere")})
     with writer(["first"]) as plan:
-        go_on(plan, [moved], runner(Path()))
+        run_tasks(plan, [moved], runner(Path()))
     assert states(plan.path) == {"first": "safe"}
 
 

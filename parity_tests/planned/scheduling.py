@@ -1,4 +1,4 @@
-"""Go through a plan: its tasks run somewhere, and what they come to is written as it comes."""
+"""Run the tasks of a plan somewhere, and write what they come to as it comes."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tally:
     tasks_lost: int = 0
 
 
-def go_on(
+def run_tasks(
     writer: PlanWriter,
     tasks: Sequence[Task],
     run: Runner,
@@ -49,7 +49,7 @@ def go_on(
 
     Example::
 
-        go_on(writer, tasks, partial(run_here, folder=folder, jobs=2)).states["breaks"]
+        run_tasks(writer, tasks, partial(run_here, folder=folder, jobs=2)).states["breaks"]
     """
     waiting = deque(tasks)
     tally = Tally(sum(len(each.programs) for each in tasks))
