@@ -78,7 +78,8 @@ ADVICE: Mapping[str, str] = {
     "side is away": "find out why the side is not there",
     "wrong side": "let nothing set jax_use_simplified_jaxpr_constants while the program runs: each "
     "side gets it from its environment",
-    "late setting": "set it before the start, then compare again: {assigned} constparity run",
+    "late setting": "set it before the start, then compare again: {assigned} constparity run "
+    "{target}",
     # -- effects -----------------------------------------------------------------------------------
     "how often": "find out what decides how often it is called: that may not depend on the form of "
     "a jaxpr",

@@ -50,10 +50,10 @@ def open_to_process(packages: Sequence[str]) -> None:
         open_to_process(("parity_tests", "reports"))
     """
     new = [name for name in packages if name not in _opened]
-    for name in new:
-        loaded = getattr(sys.modules.get(name), "__file__", None)
-        if loaded is not None and not _is_ours(name, loaded):
-            raise CollisionError(_message(name, loaded))
+    loaded = {name: getattr(sys.modules.get(name), "__file__", None) for name in new}
+    theirs = {name: file for name, file in loaded.items() if file and not _is_ours(name, file)}
+    if theirs:
+        raise CollisionError(_message({**theirs, **_collisions(new), **theirs}))
     if new:
         _opened.extend(new)
         sys.meta_path.insert(0, OurPackages(FOLDER, tuple(new)))
@@ -62,19 +62,17 @@ def open_to_process(packages: Sequence[str]) -> None:
 def collision_of(name: str) -> str | None:
     """Say where a package of ours and another one on the path have a name; None where none has.
 
+    Other names that are taken twice are told as well, so that all can be mended at once.
+
     A folder without __init__.py, as one that reports are written to, is no package here.
 
     Example::
 
         collision_of("reports") is None
     """
-    if name not in _opened:
+    if name not in _opened or not (theirs := _collisions([name])):
         return None
-    for entry in sys.path:
-        found = PathFinder.find_spec(name, [entry])
-        if found is not None and found.origin is not None and not _is_ours(name, found.origin):
-            return _message(name, found.origin)
-    return None
+    return _message({**theirs, **_collisions(_opened)})
 
 
 def imported(name: str) -> Any:
@@ -137,11 +135,27 @@ def _is_ours(name: str, file: str) -> bool:
     return os.path.realpath(file).startswith(os.path.join(os.path.realpath(FOLDER), name, ""))
 
 
-def _message(name: str, theirs: str) -> str:
+def _collisions(names: Sequence[str]) -> dict[str, str]:
+    """Return the file of each package on the path that has one of these names and is not ours."""
+    theirs = {}
+    for name in names:
+        specs = (PathFinder.find_spec(name, [entry]) for entry in sys.path)
+        origins = (found.origin for found in specs if found is not None and found.origin)
+        file = next((each for each in origins if not _is_ours(name, each)), None)
+        if file is not None:
+            theirs[name] = file
+    return theirs
+
+
+def _message(theirs: Mapping[str, str]) -> str:
+    """Name both places of each package that we and the user have, by its name."""
+    (name, file), *others = theirs.items()
     ours = os.path.join(FOLDER, name, "__init__.py")
-    text = f"constparity has a package {name!r} ({ours}), and so have you ({theirs}); a process "
+    text = f"constparity has a package {name!r} ({ours}), and so have you ({file}); a process "
     text += "can import one of them: rename yours"
-    if name in ENGINE:
+    if others:
+        text += f", and likewise {' and '.join(f'{other!r} ({at})' for other, at in others)}"
+    if all(each in ENGINE for each in theirs):
         text += (
             ", or compare stock JAX alone, which runs without ours: constparity run --sides "
             "jax-legacy,jax-simplified, or pytest --constparity=jax-both"

@@ -3,10 +3,13 @@
 import importlib.util
 import json
 import sys
+import tomllib
 from argparse import Namespace
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 PATH = Path(__file__).parent / "scripts" / "run_suites.py"
 
@@ -84,3 +87,12 @@ def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(script, tmp_pa
     record = out / "some-library-both-0.json"
     record.write_text(json.dumps({**json.loads(record.read_text()), "seconds": 1234.0}))
     assert next(r for r in script._runs(suite, options) if r.mode == "both").seconds == 1234
+
+
+def test_the_versions_of_the_list_are_those_of_all_that_constparity_needs_too():
+    root = PATH.parent.parent.parent
+    [versions] = (root / "docs").glob("ecosystem-*.txt")
+    named = {line.partition("==")[0] for line in versions.read_text("utf-8").splitlines()}
+    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    needed = {canonicalize_name(Requirement(each).name) for each in project["dependencies"]}
+    assert needed - {"jax", "jaxlib"} <= named

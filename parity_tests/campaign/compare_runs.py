@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from parity_tests.campaign.runs_alike import Alike, provenance_of
+from parity_tests.campaign.provenance import Alike, provenance_of_runs
 from parity_tests.judge.timing import judge_times
 from reports.rows import SIDES, Side, TimeComparison, metrics
 from reports.rows.history import (
@@ -51,7 +51,7 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
 
         compare_runs(before, after).programs[0].outcome == "newly fixed"
     """
-    alike, provenance = provenance_of(left.run, right.run)
+    alike, provenance = provenance_of_runs(left.run, right.run)
     of_left = {each.name: each for each in left.programs}
     of_right = {each.name: each for each in right.programs}
     sides = [side for side in SIDES if side in left.run.sides and side in right.run.sides]

@@ -7,7 +7,10 @@ measured is compared with itself: yesterday's run with today's, one JAX with ano
 
 from __future__ import annotations
 
-from parity_tests.campaign.provenance import provenance
+from collections.abc import Collection
+from dataclasses import replace
+
+from parity_tests.campaign.provenance import provenance_of_saved
 from parity_tests.drift.of_campaign import NotRunAgain, attribute_drift, saved_job
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
@@ -50,8 +53,8 @@ def compare(
 
         compare(Saved.read(Path("A.json")), Saved.read(Path("B.json"))).verdict
     """
-    origin = provenance(left, right)
-    left, right = origin.without_times(left), origin.without_times(right)
+    untimed, provenance = provenance_of_saved(left, right)
+    left, right = (_without_times(each, untimed) for each in (left, right))
     pairs = _pairs(left.campaign.sides, right.campaign.sides)
     of_left, of_right = left.rows(), right.rows()
     times = judge_times(
@@ -72,11 +75,22 @@ def compare(
     return Campaign(
         created=max(left.campaign.created, right.campaign.created),
         environment=left.campaign.environment,
-        provenance=origin.lines,
+        provenance=provenance,
         files_measured=_measured(left, right) if _is_repeated(pairs) else (),
         sides=tuple(s for s in SIDES if s in {*left.campaign.sides, *right.campaign.sides}),
         programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
     )
+
+
+def _without_times(saved: Saved, names: Collection[str]) -> Saved:
+    """Return a saved campaign without the times of some programs."""
+    rows = tuple(_untimed(row) if row.name in names else row for row in saved.campaign.programs)
+    return replace(saved, campaign=saved.campaign.model_copy(update={"programs": rows}))
+
+
+def _untimed(row: ProgramRow) -> ProgramRow:
+    observations = tuple(each.model_copy(update={"times": None}) for each in row.observations)
+    return row.model_copy(update={"observations": observations, "time_samples": ()})
 
 
 def _pairs(left: tuple[Side, ...], right: tuple[Side, ...]) -> list[tuple[Side, Side]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from parity_tests.campaign.context import Context
-from parity_tests.campaign.lost_hazards import detect_alone, may_hide_hazards
+from parity_tests.campaign.hazards import detect_alone, may_hide_hazards
 from parity_tests.campaign.options import side_with_hazards
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings

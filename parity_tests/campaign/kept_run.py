@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.campaign.collection import Collected
-from parity_tests.campaign.folder import Setup
+from parity_tests.campaign.context import Context
+from parity_tests.campaign.folder import setup_of
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.records import log
 from reports.rows import Campaign, ProgramRow
@@ -21,6 +22,9 @@ from reports.store.errors import StoreError
 
 # The options that figures depend on, beside the variables.
 _SETTINGS = ("steady_calls", "fresh", "reload", "processes")
+_GIT_SECONDS = 20.0
+# A hook of git sets these, and they outrank the folder.
+_OF_HOOKS = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
 
 
 @dataclass
@@ -53,13 +57,12 @@ class KeptRun:
 
 
 @contextlib.contextmanager
-def kept_run(
-    targets: Sequence[str], options: CampaignOptions, collected: Collected, setup: Setup
-) -> Iterator[KeptRun | None]:
-    """Begin a run in the store of `options`; None without one, or without programs.
+def kept_run(targets: Sequence[str], context: Context) -> Iterator[KeptRun | None]:
+    """Begin a run in the store of the options; None without one, or without programs.
 
     Raises `StoreError`.
     """
+    options, collected = context.options, context.collected
     if options.store is None or not collected.programs:
         yield None
         return
@@ -69,21 +72,17 @@ def kept_run(
         sides=options.sides,
         machine=options.machine or platform.node(),
         commit=commit_of(targets),
-        settings=_settings(options, setup),
+        settings=_settings(options),
         planned=tuple(each.name for each in collected.programs),
     )
     with writing.begun(options.store, begin) as writer:
         yield KeptRun(writer, collected)
 
 
-def _settings(options: CampaignOptions, setup: Setup) -> dict[str, str]:
+def _settings(options: CampaignOptions) -> dict[str, str]:
+    setup = setup_of(options)
     given = {name: str(getattr(setup, name)) for name in _SETTINGS}
     return {**given, "rounds": str(options.rounds), **setup.variables}
-
-
-_SECONDS = 20.0
-# A hook of git sets these, and they outrank the folder.
-_OF_HOOKS = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
 
 
 def commit_of(targets: Sequence[str]) -> Commit | None:
@@ -115,7 +114,7 @@ def _git(folder: Path, *arguments: str) -> str | None:
             capture_output=True,
             text=True,
             errors="replace",
-            timeout=_SECONDS,
+            timeout=_GIT_SECONDS,
             # Looking at a repository must not write its index.
             env={**variables, "GIT_OPTIONAL_LOCKS": "0"},
         )

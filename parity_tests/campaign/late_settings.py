@@ -8,14 +8,15 @@ before the import and after it. Where JAX is set otherwise then, its programs ra
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from parity_tests.advice import advice
 from parity_tests.campaign.context import Context
 from parity_tests.evidence.folder_layout import CampaignFiles
+from parity_tests.evidence.found import SettingsFound
 from parity_tests.evidence.records import log
-from parity_tests.evidence.settings_found import SettingsFound
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.processes.one_question import Asking, ask_all
@@ -93,7 +94,8 @@ def _asked(job: Job, files: CampaignFiles, limits: Limits) -> TooLate | None:
     )
     variables = dict(sorted(_to_set(alone, late).items()))
     assigned = " ".join(f"{name}={value.strip()!r}" for name, value in variables.items())
-    return TooLate(what=what, action=advice("late setting", assigned=assigned))
+    target = shlex.quote(_module(job.target))
+    return TooLate(what=what, action=advice("late setting", assigned=assigned, target=target))
 
 
 def _differences(alone: SettingsFound, late: SettingsFound) -> Iterator[str]:

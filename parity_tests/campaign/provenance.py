@@ -1,4 +1,4 @@
-"""Where two saved campaigns come from: what they were not measured alike in.
+"""Where two sets of results come from: what they were not measured alike in.
 
 Results of other sources, versions or machines may be compared, but a reader must know it. Times
 may not: nobody could tell the difference from that of the sides.
@@ -6,72 +6,130 @@ may not: nobody could tell the difference from that of the sides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from parity_tests.evidence.saved import Saved
-from reports.rows import ProgramRow
+from parity_tests.judge.sides import flipped, pairs_of
+from reports.rows import SIDES, Environment
+from reports.rows.history import StoredRun
 
+# Of an environment, what makes a machine. The other fields are versions.
+_HARDWARE = frozenset(
+    {"backend", "device_kind", "device_count", "cpu_count", "system", "cpu"}
+)  # fmt: skip
 _NAMES_SHOWN = 3
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """What two saved campaigns differ in: facts of the environment, and programs by name."""
-
-    environment: tuple[str, ...]
-    other_sources: tuple[str, ...]
-    programs: int  # that both have
-
-    @property
-    def lines(self) -> tuple[str, ...]:
-        """What the headline says of it; nothing where both were measured alike."""
-        told = []
-        if self.environment:
-            told.append(
-                f"provenance: not measured alike: {'; '.join(self.environment)}; times are not "
-                "judged"
-            )
-        if self.other_sources:
-            more = len(self.other_sources) - _NAMES_SHOWN
-            names = ", ".join(self.other_sources[:_NAMES_SHOWN])
-            told.append(
-                f"provenance: other sources of {len(self.other_sources):,} of {self.programs:,} "
-                f"programs ({names}{f' and {more:,} more' if more > 0 else ''}); their times are "
-                "not judged"
-            )
-        return tuple(told)
-
-    def without_times(self, saved: Saved) -> Saved:
-        """Return a saved campaign without the times that say nothing of its sides."""
-        refused = {row.name for row in saved.campaign.programs if self.environment}
-        refused.update(self.other_sources)
-        rows = tuple(
-            _untimed(row) if row.name in refused else row for row in saved.campaign.programs
-        )
-        return replace(saved, campaign=saved.campaign.model_copy(update={"programs": rows}))
-
-
-def _untimed(row: ProgramRow) -> ProgramRow:
-    observations = tuple(each.model_copy(update={"times": None}) for each in row.observations)
-    return row.model_copy(update={"observations": observations, "time_samples": ()})
-
-
-def provenance(left: Saved, right: Saved) -> Provenance:
-    """Compare the environments of two saved campaigns, and the sources of their programs.
+def provenance_of_saved(left: Saved, right: Saved) -> tuple[set[str], tuple[str, ...]]:
+    """Return the names of the programs whose times are not judged, and lines that say why not.
 
     Example::
 
-        provenance(left, right).environment == ("jax 0.10.2 and 0.10.3",)
+        provenance_of_saved(left, right)[1]
+        # ("provenance: not measured alike: jax 0.10.2 and 0.10.3; times are not judged",)
     """
-    ours, theirs = (each.campaign.environment.model_dump() for each in (left, right))
+    other = _differing(left.campaign.environment, right.campaign.environment)
     of_left, of_right = left.rows(), right.rows()
     both = [name for name in of_left if name in of_right]
-    return Provenance(
-        environment=tuple(
-            f"{name.replace('_', ' ')} {value} and {theirs[name]}"
-            for name, value in ours.items()
-            if value != theirs[name]
-        ),
-        other_sources=tuple(name for name in both if of_left[name].digest != of_right[name].digest),
-        programs=len(both),
-    )
+    sources = [name for name in both if of_left[name].digest != of_right[name].digest]
+    lines = []
+    if other:
+        what = "; ".join(other.values())
+        lines.append(f"provenance: not measured alike: {what}; times are not judged")
+    if sources:
+        more = len(sources) - _NAMES_SHOWN
+        names = ", ".join(sources[:_NAMES_SHOWN]) + (f" and {more:,} more" if more > 0 else "")
+        lines.append(
+            f"provenance: other sources of {len(sources):,} of {len(both):,} programs ({names}); "
+            "their times are not judged"
+        )
+    return {*of_left, *of_right} if other else set(sources), tuple(lines)
+
+
+@dataclass(frozen=True)
+class Alike:
+    """What two runs were measured alike in, and so what may be judged between them."""
+
+    machine: bool
+    versions: bool
+    settings: bool
+    flip: bool  # of the same two sides
+
+    @property
+    def figures(self) -> bool:
+        """Whether sizes of one side are judged."""
+        return self.machine and self.versions
+
+    @property
+    def times(self) -> bool:
+        """Whether times of one side are judged."""
+        return self.figures and self.settings
+
+
+def provenance_of_runs(left: StoredRun, right: StoredRun) -> tuple[Alike, list[str]]:
+    """Return what was alike, and a line for each way in which the runs were not."""
+    other = _differing(left.environment, right.environment)
+    hardware = [each for name, each in other.items() if name in _HARDWARE]
+    if left.machine and right.machine and left.machine != right.machine:
+        hardware.insert(0, _differs("machine", left.machine, right.machine))
+    hardware += [
+        f"the machine of {each.label} is not recorded" for each in (left, right) if not each.machine
+    ]
+    versions = [each for name, each in other.items() if name not in _HARDWARE]
+    settings = _other_settings(left, right)
+    lines = []
+    if hardware:
+        lines.append(
+            f"other machines: {'; '.join(hardware)}; times, sizes and costs of the flip are not "
+            "judged"
+        )
+    if versions:
+        lines.append(
+            f"other versions: {'; '.join(versions)}; times and sizes of a side are not judged"
+        )
+    if settings:
+        lines.append(f"other settings: {'; '.join(settings)}; times are not judged")
+    for each in (left, right):
+        if not each.finished and each.id is not None:
+            lines.append(
+                f"{each.label} has no end: {each.programs} of {each.planned} programs were "
+                "finished, and judged without the runs that come last"
+            )
+    lines += [
+        f"{side} was run in {left.label if side in left.sides else right.label} alone"
+        for side in SIDES
+        if (side in left.sides) != (side in right.sides)
+    ]
+    flips = [flipped(pairs_of(each.sides)) for each in (left, right)]
+    if flips[0] != flips[1]:
+        told = " and ".join(" against ".join(each) if each else "nothing" for each in flips)
+        lines.append(f"the flip was judged on other sides, {told}: no program is comparable")
+    alike = Alike(not hardware, not versions, not settings, flips[0] == flips[1])
+    return alike, lines
+
+
+def _differing(left: Environment, right: Environment) -> dict[str, str]:
+    """Return what two environments differ in by the name of the fact, with both values."""
+    ours, theirs = left.model_dump(), right.model_dump()
+    return {
+        name: _differs(name, value, theirs[name])
+        for name, value in ours.items()
+        if value != theirs[name]
+    }
+
+
+def _differs(name: str, left: object, right: object) -> str:
+    return f"{name.replace('_', ' ')} {left or 'unknown'} and {right or 'unknown'}"
+
+
+def _other_settings(left: StoredRun, right: StoredRun) -> list[str]:
+    unknown = [each.label for each in (left, right) if each.settings is None]
+    if unknown or left.settings is None or right.settings is None:
+        return [f"those of {' and '.join(unknown)} are not recorded"]
+    names = dict.fromkeys([*left.settings, *right.settings])
+    pairs = {name: (left.settings.get(name), right.settings.get(name)) for name in names}
+    return [
+        f"{name} {'unset' if a is None else a} and {'unset' if b is None else b}"
+        for name, (a, b) in pairs.items()
+        if a != b
+    ]

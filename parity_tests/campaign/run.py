@@ -11,11 +11,11 @@ from parity_tests.campaign.comparing import FinishedPrograms, compare_sides
 from parity_tests.campaign.context import Context
 from parity_tests.campaign.estimates import Announce
 from parity_tests.campaign.folder import campaign_folder, check_same_campaign, setup_of
+from parity_tests.campaign.hazards import with_reads_in_calls
 from parity_tests.campaign.kept_run import KeptRun, kept_run
 from parity_tests.campaign.late_settings import with_late_settings
 from parity_tests.campaign.measuring import measure
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.reads_in_calls import with_reads_in_calls
 from parity_tests.campaign.repeats import find_unrepeatable
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
@@ -72,10 +72,9 @@ def run(
         collected = collect(targets, folder, options.time_limit, options.select)
         jax = collected.environment.jax
         options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
-        setup = setup_of(options)
-        check_same_campaign(folder, collected.listing, setup)
+        check_same_campaign(folder, collected.listing, setup_of(options))
         context = Context(collected, options, folder, progress, announce)
-        with kept_run(targets, options, collected, setup) as kept:
+        with kept_run(targets, context) as kept:
             if options.rounds and collected.jobs and stops_after is None:
                 what = counted(options.rounds, "round")
                 announce(f"{what}: a first pass will tell how long they take")

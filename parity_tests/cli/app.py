@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import signal
 import sys
@@ -167,3 +168,17 @@ for command in (
 app.add_typer(export, name="export")
 app.add_typer(history, name="history")
 app.add_typer(environments, name="environments")
+
+
+def _flowing(text: str | None) -> str:
+    """Join the lines of each paragraph, which the terminal breaks by its width; examples stay."""
+    paragraphs = inspect.cleandoc(text or "").split("\n\n")
+    return "\n\n".join(
+        each if each.startswith(" ") else each.replace("\n", " ") for each in paragraphs
+    )
+
+
+for group in (app, export, history, environments):
+    for told in (*group.registered_commands, group.registered_callback):
+        if told is not None:
+            told.help = _flowing(told.callback.__doc__ if told.callback else "")

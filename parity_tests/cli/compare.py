@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, fail
 from parity_tests.cli.options import (
@@ -22,6 +21,7 @@ from parity_tests.cli.options import (
     Store,
 )
 from parity_tests.cli.report_option import checked_reports, write_texts
+from parity_tests.cli.run_programs import conclude
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.campaign import exit_by_rules, run_campaign, start_early
 from parity_tests.cli.display import Display
 from parity_tests.cli.options import (
     Jobs,
@@ -16,6 +15,7 @@ from parity_tests.cli.options import (
     parse_sides,
 )
 from parity_tests.cli.python_option import OnePython, interpreters
+from parity_tests.cli.run_programs import exit_by_rules, run_programs, start_early
 from parity_tests.cli.selecting import (
     Choosing,
     ListOnly,
@@ -62,7 +62,7 @@ def explain(
     options = CampaignOptions(
         sides=on_sides, python=where, timeout=timeout, steady_calls=0, processes=jobs
     )
-    result = run_campaign(context, chosen, options, display)
+    result = run_programs(context, chosen, options, display)
     if result is not None:
         console = display.console()
         explain_view.print_explanation(console, result, details=display.details)

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.campaign import exit_by_rules
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import (
@@ -22,6 +21,7 @@ from parity_tests.cli.options import (
     parse_sides,
 )
 from parity_tests.cli.report_option import write_reports
+from parity_tests.cli.run_programs import exit_by_rules
 
 
 def fuzz(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import typer
 
-from parity_tests.cli.campaign import conclude, run_campaign
 from parity_tests.cli.display import Display
 from parity_tests.cli.options import (
     Jobs,
@@ -13,6 +12,7 @@ from parity_tests.cli.options import (
     Sides,
     parse_sides,
 )
+from parity_tests.cli.run_programs import conclude, run_programs
 from parity_tests.cli.selecting import Choosing, Expression, ListOnly, list_programs
 
 
@@ -41,7 +41,7 @@ def matrix(
     if list_only:
         list_programs(context, display.console(), chosen, options.timeout)
         return
-    result = run_campaign(context, chosen, options, display)
+    result = run_programs(context, chosen, options, display)
     if result is not None:
         conclude(context, result, requests, judging, display)
         if display.details:

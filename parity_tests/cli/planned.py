@@ -164,9 +164,9 @@ def campaign(
     from parity_tests.planned.cluster import ClusterError
     from parity_tests.planned.searching import smaller_programs, with_files
     from parity_tests.planned.selecting import check_expression
-    from parity_tests.planned.sharding import ShardError, read_shard
     from parity_tests.planned.spec import SpecError, read_spec
     from parity_tests.planned.task_process import FolderError
+    from parity_tests.planned.tasks import ShardError, read_shard
     from reports.store.database import check_is_there
     from reports.store.errors import StoreError
     from reports.store.plan_report import find_plan, plan_report
@@ -257,7 +257,7 @@ def conclude_plan(
 
 def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
     """Run tasks on this machine."""
-    from parity_tests.planned.local import run_here
+    from parity_tests.planned.task_process import run_here
 
     return lambda folder, campaign, *, alone: partial(
         run_here, folder=folder, jobs=1 if alone else jobs, at_work=progress.at_work

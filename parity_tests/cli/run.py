@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.campaign import conclude, run_campaign, start_early
 from parity_tests.cli.display import Display
 from parity_tests.cli.options import (
     HOW,
@@ -35,6 +34,7 @@ from parity_tests.cli.python_option import (
     pythons_of,
 )
 from parity_tests.cli.report_option import check_for_versions, check_saving
+from parity_tests.cli.run_programs import conclude, run_programs, start_early
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
     Choosing,
@@ -247,7 +247,7 @@ def run(
             context, chosen, options, pythons, display, requests, judging, stops_after=stops_after
         )
         return
-    result = run_campaign(context, chosen, options, display, stops_after=stops_after)
+    result = run_programs(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
         from parity_tests.cli.last_failed import remember
 

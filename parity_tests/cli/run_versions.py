@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.campaign import selected
 from parity_tests.cli.exit_codes import (
     Exit,
     code_of,
@@ -18,6 +17,7 @@ from parity_tests.cli.exit_codes import (
     nothing_collected,
 )
 from parity_tests.cli.report_option import check_saving, write_reports
+from parity_tests.cli.run_programs import selected
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import json
 import os
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.collection import SidesError
 from parity_tests.campaign.options import CampaignOptions
-from parity_tests.diagnosis.installed import extras, extras_in, pytest_plugin
-from parity_tests.diagnosis.problems import problems
-from parity_tests.diagnosis.records import ChangedName, Diagnosis, Flag, Problem, SideShown
+from parity_tests.diagnosis.records import (
+    ChangedName,
+    Diagnosis,
+    Extra,
+    Flag,
+    Problem,
+    PytestPlugin,
+    SideShown,
+)
 from parity_tests.observe.environment import version
-from parity_tests.processes.interpreters import InterpreterError, interpreter_at
+from parity_tests.processes.interpreters import (
+    FOR_RELOAD,
+    InterpreterError,
+    interpreter_at,
+    missing_in,
+)
 from parity_tests.processes.own_sides import engine_file, is_own, refusal_of
 from parity_tests.processes.protocol import Progress
 from parity_tests.processes.side_environment import (
@@ -29,6 +42,7 @@ from parity_tests.processes.side_environment import (
 )
 from parity_tests.targets import TargetError
 from reports.rows import SIDES, Observation
+from reports.views.texts import counted
 
 _PROGRAM = "parity_tests.diagnosis.small_program:captured_twice"
 _ANOTHER = "name another Python, of 3.11 or newer, with a JAX of 0.7.0 or newer"
@@ -77,11 +91,10 @@ def diagnose(
         extras=extras_in(python) if python else extras(),
         pytest_plugin=None if python else pytest_plugin(),
     )
-    wrong = problems(found, engine_error=told.get("engine_error", ""), names_error=unread)
+    wrong = [*problems(found, engine_error=told.get("engine_error", ""), names_error=unread)]
     if not row.observations:
-        what = f"no side runs: {'; '.join(row.reasons)}"
-        wrong = (*wrong, Problem(what=what, to_do=_ANOTHER))
-    return found.model_copy(update={"problems": wrong})
+        wrong.append(Problem(what=f"no side runs: {'; '.join(row.reasons)}", to_do=_ANOTHER))
+    return found.model_copy(update={"problems": tuple(wrong)})
 
 
 def _only(path: str | None, what: str, to_do: str) -> Diagnosis:
@@ -158,3 +171,122 @@ def _last_line_of_error(said: str) -> str:
     """Return the exception of a traceback; JAX prints a remark after it, below dashes."""
     lines = [line for line in said.split("\n----", 1)[0].splitlines() if line.strip()]
     return lines[-1] if lines else ""
+
+
+_REPORT = "report it with the output of `constparity doctor --report json:-`"
+
+
+def problems(found: Diagnosis, *, engine_error: str, names_error: str) -> Iterator[Problem]:
+    """Yield what is wrong; `found` has no problems yet.
+
+    In another interpreter a JAX that the engine refuses is none: stock JAX is compared there.
+    `engine_error` is the exception of `import engine`, `names_error` says why no private name was
+    looked at; "" where there is none.
+    """
+    broken = found.broken_names()
+    if found.engine_refuses is not None and found.python is None:
+        what, *ways_out = found.engine_refuses.split(". ")
+        to_do = ". ".join(each for each in ways_out if "doctor" not in each)
+        yield Problem(what=what, to_do=to_do)
+    if found.engine_refuses is None and engine_error:
+        to_do = "set that variable to one of these" if "CONSTPARITY_" in engine_error else _REPORT
+        yield Problem(what=f"`import engine` raises: {engine_error}", to_do=to_do)
+    if found.engine_refuses is None and broken:
+        of_jax = counted(len(broken), "private name")
+        what = f"{of_jax} of JAX that constparity rests on gone or changed"
+        yield Problem(what=what, to_do=f"install another release of jax, and {_REPORT}")
+    if names_error:
+        yield Problem(what=f"no private name was looked at: {names_error}", to_do=_REPORT)
+    for shown in found.sides:
+        if not shown.holds:
+            yield _of_side(shown)
+
+
+def _of_side(shown: SideShown) -> Problem:
+    what = f"{shown.side} {shown.shown}"
+    if is_own(shown.side):
+        return Problem(what=what, to_do=_REPORT)
+    to_do = "the fault is in this release of jax: compare on another one, or without this side"
+    return Problem(what=what, to_do=to_do)
+
+
+# -- what is installed beside constparity ----------------------------------------------------------
+
+
+_PLUGIN = "constparity"
+_NO_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+# The extras for users, and what each is for.
+FOR_USERS = {
+    "cluster": "constparity campaign --scheduler",
+    "corpus": "programs of other libraries in the built-in corpus",
+    "fuzz": "constparity fuzz",
+    "init": "constparity init in a project with a .gitlab-ci.yml",
+    "lint": "constparity lint",
+    "tables": "reports in CSV and Parquet, and frames in notebooks",
+}
+
+
+def extras() -> tuple[Extra, ...]:
+    """Return each extra for users; none where constparity itself runs from an unpacked tree."""
+    try:
+        requirements = importlib.metadata.requires("constparity") or []
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+    return tuple(
+        Extra(name=name, purpose=purpose, missing=_missing(requirements, name))
+        for name, purpose in FOR_USERS.items()
+    )
+
+
+def extras_in(python: Path) -> tuple[Extra, ...]:
+    """Return what an interpreter of other versions may have besides, for the programs it runs."""
+    needed = {"corpus": _corpus_packages(), "--reload": FOR_RELOAD}
+    return tuple(
+        Extra(name=name, missing=missing_in(python, packages)) for name, packages in needed.items()
+    )
+
+
+def _corpus_packages() -> tuple[str, ...]:
+    try:
+        return _named(importlib.metadata.requires("constparity") or [], "corpus")
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+
+
+def _missing(requirements: list[str], extra: str) -> tuple[str, ...]:
+    return tuple(name for name in _named(requirements, extra) if not _is_installed(name))
+
+
+def _named(requirements: list[str], extra: str) -> tuple[str, ...]:
+    named = re.compile(rf"""extra == ["']{extra}["']""")
+    return tuple(
+        match[0]
+        for each in requirements
+        if named.search(each) and (match := re.match(r"[\w.-]+", each))
+    )
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def pytest_plugin(environment: Mapping[str, str] = os.environ) -> PytestPlugin:
+    """Say whether a pytest that starts here loads the plugin, and what to do where it does not."""
+    try:
+        importlib.metadata.distribution("pytest")
+    except importlib.metadata.PackageNotFoundError:
+        return PytestPlugin(is_loaded=False, to_do="without pytest: pip install pytest")
+    found = [
+        each for each in importlib.metadata.entry_points(group="pytest11") if each.name == _PLUGIN
+    ]
+    if not found:
+        to_do = "not registered: install constparity with pip, for it runs from an unpacked tree"
+        return PytestPlugin(is_loaded=False, to_do=to_do)
+    if environment.get(_NO_AUTOLOAD):
+        to_do = f"not loaded, for {_NO_AUTOLOAD} is set: pytest -p {found[0].value}"
+        return PytestPlugin(is_loaded=False, to_do=to_do)
+    return PytestPlugin(is_loaded=True)

@@ -33,9 +33,6 @@ def truth(program: Program) -> tuple[Value, ...]:
     """Evaluate a program in double precision; its floating outputs are float64 or complex128.
 
     Raises `NoArbiterError` where an equation cannot be widened, and whatever the program raises.
-    Example::
-
-        truth(parity_tests.targets.load_one("my_model:step"))[0].array
     """
     fun, args, kwargs = program.build()
     traced = jax.jit(fun).trace(*args, **kwargs)

@@ -31,14 +31,15 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
-from parity_tests.drift.first_equation import FirstDifference, named
 from parity_tests.drift.rerun import (
+    FirstDifference,
     NotAttributedError,
     NotRepeatedError,
     OutOfTimeError,
     Reruns,
     WarmSides,
     compared,
+    named,
 )
 from parity_tests.drift.xla_passes_off import (
     ON_ONE_SIDE,
@@ -105,12 +106,7 @@ def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side],
 
 
 def has_repeated(comparisons: Sequence[Comparison], pair: tuple[Side, Side]) -> bool:
-    """Say whether each side of a pair has the bits of the other side of its mode.
-
-    Example::
-
-        has_repeated(row.comparisons, ("jax-legacy", "jax-simplified"))
-    """
+    """Say whether each side of a pair has the bits of the other side of its mode."""
     alike = [
         {each.left, each.right}
         for each in comparisons
@@ -129,11 +125,6 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
 
     `folder` keeps the answer: a campaign that goes on after an interruption does not look for it
     again, unless the time was over.
-
-    Example::
-
-        with warm_sides(folder, Limits(60), timeout=60.0) as warm:
-            attribute(Drift(job, left, right, "ulp"), folder, warm).cause
     """
     left, right = drift.sides
     file = CampaignFiles(folder).drift(drift.job.number, left, right)

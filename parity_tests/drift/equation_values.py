@@ -65,10 +65,6 @@ def outputs(
     With `barriers`, its captured arrays are behind optimization barriers, so that XLA computes
     nothing of them when it compiles; arrays in the bodies of loops and branches are not. With
     `as_arguments` the same arrays are arguments, so that no compiler knows their values.
-
-    Example::
-
-        outputs(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {}).outputs
     """
     if barriers or as_arguments:
         return record(program, side, xla, barriers=barriers, as_arguments=as_arguments, keep="none")
@@ -119,10 +115,6 @@ def record(
     equations are returned; with `"constants"` those of equations that constant arrays go into, and
     no outputs. Results of extended dtypes are left out; results beyond `MOST_BYTES` are
     left out and counted.
-
-    Example::
-
-        record(parity_tests.targets.load_one("my_model:step"), "jax-legacy", {}).equations
     """
     fun, args, kwargs = program.build()
     staging = _Staging()

@@ -52,10 +52,6 @@ def attribute_drift(
     A program that does not repeat itself gets none. A program's number is its place in `drafts`.
     `folder` keeps the answers. `limits` are for one run of a program, and `timeout` is in seconds
     for all runs of one.
-
-    Example::
-
-        attribute_drift(drafts, job, evidence, truth, folder, Limits(60), progress=advance)
     """
     drifting = {
         number: pairs

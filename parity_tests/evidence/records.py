@@ -10,7 +10,7 @@ from pathlib import Path
 from parity_tests.evidence import digests, values
 from parity_tests.evidence.digests import DamagedError
 from parity_tests.evidence.folder_layout import ProgramFiles, truth_files
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.values import Value
 from reports.rows import Observation
 

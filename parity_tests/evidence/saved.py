@@ -11,7 +11,6 @@ are written before either takes its place, and read only where all digests are r
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import io
 import json
 import os
@@ -25,6 +24,7 @@ from pathlib import Path
 
 import reports
 from parity_tests.evidence import values
+from parity_tests.evidence.digests import digest
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from reports.output import json_file
@@ -95,7 +95,7 @@ def save(path: Path, campaign: Campaign, kept: Callable[[int], Kept]) -> None:
     report = json_file.render(campaign).encode("utf-8")
     parts = [path.with_name(f".constparity-{secrets.token_hex(8)}.tmp") for _ in range(2)]
     try:
-        _write_archive(parts[0], _sha256(report), len(campaign.programs), kept)
+        _write_archive(parts[0], digest(report), len(campaign.programs), kept)
         with parts[1].open("xb") as file:
             file.write(report)
         os.replace(parts[0], os.path.realpath(archive_of(path)))
@@ -118,7 +118,7 @@ def _write_archive(part: Path, report: str, programs: int, kept: Callable[[int],
     with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
 
         def put(member: str, content: bytes) -> None:
-            digests[member] = _sha256(content)
+            digests[member] = digest(content)
             archive.writestr(member, content)
 
         for number in range(programs):
@@ -130,10 +130,6 @@ def _write_archive(part: Path, report: str, programs: int, kept: Callable[[int],
                 put(members.truth, _as_bytes(left.truth))
         manifest = {"format": FORMAT, "report": report, "members": digests}
         archive.writestr(_MANIFEST, json.dumps(manifest))
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
 
 
 def _as_bytes(outputs: Sequence[Value]) -> bytes:
@@ -189,10 +185,10 @@ class Saved:
         manifest = json.loads(archive.read(_MANIFEST))
         if (format_ := manifest["format"]) != FORMAT:
             raise self._other_format(format_)
-        if _sha256(self.path.read_bytes()) != manifest["report"]:
+        if digest(self.path.read_bytes()) != manifest["report"]:
             raise self._damaged(f"{str(self.path)!r} is not the report that it was saved with")
-        for member, digest in manifest["members"].items():
-            if _sha256(archive.read(member)) != digest:
+        for member, saved in manifest["members"].items():
+            if digest(archive.read(member)) != saved:
                 raise self._damaged(f"{member} is not what was saved")
 
     def rows(self) -> dict[str, ProgramRow]:

@@ -20,12 +20,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import ml_dtypes
 import numpy as np
 
-from parity_tests.evidence import floats, integers
-from parity_tests.evidence.chunks import Marked, have_equal_bytes, in_chunks
-from parity_tests.evidence.float_distances import FloatsApart, beyond_tolerance
-from parity_tests.evidence.floats import Array
+from parity_tests.evidence import distances
+from parity_tests.evidence.distances import (
+    Array,
+    FloatsApart,
+    Marked,
+    beyond_tolerance,
+    have_equal_bytes,
+    in_chunks,
+)
 from reports.rows import LeafComparison, Rung
 
 # An arbiter can tell up to this many tolerances from the truth, relative to its largest element.
@@ -73,7 +79,7 @@ def most_ulps(dtype: np.dtype[Any]) -> int:
 
     A rung has to be stricter than the next one, and 4 units of bfloat16 are 1.6 percent already.
     """
-    return 4 if floats.bits(dtype) >= 32 else 1
+    return 4 if distances.bits_of(dtype) >= 32 else 1
 
 
 @dataclass(frozen=True)
@@ -92,9 +98,10 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     error is at most k times the other error plus a tenth of the tolerance, with k = 2, or 3 in 16
     bits and less. It must hold for the root mean square and for the largest error, since one wrong
     element of many vanishes in a mean. Where both arrays are far from the truth, the arbiter took
-    another path than they did (another branch, another integer) and cannot tell.
+    another path than they did (another branch, another integer) and cannot tell. Arrays of whole
+    numbers were rounded to them, and one that is another is no rounding error.
     """
-    k = 3 if floats.bits(left.dtype) < 32 else 2
+    k = 3 if distances.bits_of(left.dtype) < 32 else 2
     if truth.shape != left.shape or not _is_finite(truth):
         return Arbitration(False, "the run in double precision is not finite alike")
     one, other = _Errors.of(left, truth), _Errors.of(right, truth)
@@ -102,12 +109,24 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     slack = tolerance(left.dtype) / 10 * _scale(one.largest_truth)
     far = ARBITER_REACH * tolerance(left.dtype) * max(1.0, one.largest_truth)
     said = "errors of {:.2g} and {:.2g} against a run in double precision".format(*measures[1])
+    if all(map(_are_whole, (left, right, truth))):
+        return Arbitration(False, f"{said}, in whole numbers")
     if not min(measures[1]) <= far:
         return Arbitration(False, f"{said}, too large for it to tell")
     if all(max(pair) <= k * min(pair) + slack for pair in measures):
         return Arbitration(True, said)
     nearer: Literal["first", "second"] = "first" if measures[0][0] < measures[0][1] else "second"
     return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
+
+
+def _are_whole(array: Array) -> bool:
+    """Say whether an array has whole numbers alone where its dtype could tell others."""
+    most = 2.0 ** int(ml_dtypes.finfo(array.dtype).nmant)
+    return all(
+        bool((np.abs(each) < most).all() and (each == np.rint(each)).all())
+        for (chunk,) in in_chunks(array)
+        for each in [distances.parts(chunk)]
+    )
 
 
 def _is_finite(truth: Array) -> bool:
@@ -154,7 +173,7 @@ def compare(path: str, left: Array, right: Array, truth: Array | None = None) ->
         )
     if have_equal_bytes(left, right):
         return _leaf(path, "bitwise", _NOTHING)
-    if floats.is_floating(left.dtype):
+    if distances.is_floating(left.dtype):
         return _compare_floats(path, left, right, truth)
     return _compare_exactly(path, left, right)
 
@@ -178,9 +197,9 @@ def _compare_exactly(path: str, left: Array, right: Array) -> LeafComparison:
         differs = np.asarray(a != b, bool)
         differing.add(differs)
         if differs.any():
-            far, size = integers.distances(a[differs], b[differs])
+            far, size = distances.integers_apart(a[differs], b[differs])
             apart = max(apart, int(far.max()))
-            relative = max(relative, integers.largest_ratio(far, size))
+            relative = max(relative, distances.largest_quotient(far, size))
     if differing.first is None:  # a number has bits that mean nothing, as those above an int4
         return _leaf(path, "bitwise", _NOTHING)
     share, first = _share_and_first(differing, left.shape)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import hashlib
 import json
+import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +17,10 @@ import ml_dtypes
 import numpy as np
 
 from parity_tests.evidence import placement
-from parity_tests.evidence.chunks import in_chunks
+from parity_tests.evidence.distances import in_chunks
 from parity_tests.jax_defaults import jax_defaults
 from reports.rows import OutputLeaf
+from reports.rows.effects import KeptArray
 
 FLOAT0 = "float0"
 
@@ -105,3 +109,31 @@ def load(file: Path | IO[bytes]) -> tuple[Value, ...]:
             Value(path, stored[f"leaf{number}"].view(dtype_named(dtype)).reshape(shape))
             for number, (path, dtype, shape) in enumerate(meta)
         )
+
+
+MOST_BYTES = 2**14  # of one array, before it is compressed
+
+
+def keep_in_report(array: np.ndarray[Any, Any]) -> KeptArray:
+    """Keep an array.
+
+    Example::
+
+        kept_elements(keep_in_report(np.arange(3))).tolist() == [0, 1, 2]
+    """
+    step = max(1, math.ceil(array.nbytes / MOST_BYTES))
+    flat = np.ascontiguousarray(array).reshape(-1)[::step]
+    return KeptArray(
+        dtype=str(array.dtype),
+        shape=array.shape,
+        kept=flat.size,
+        step=step,
+        data=base64.b64encode(zlib.compress(flat.tobytes())).decode("ascii"),
+    )
+
+
+def kept_elements(kept: KeptArray) -> np.ndarray[Any, Any]:
+    """Return the elements that were kept: in the shape of the array where all of them were."""
+    raw = zlib.decompress(base64.b64decode(kept.data))
+    flat = np.frombuffer(raw, np.uint8).view(dtype_named(kept.dtype))
+    return flat.reshape(kept.shape) if kept.step == 1 else flat

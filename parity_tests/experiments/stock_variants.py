@@ -17,7 +17,7 @@ from parity_tests.jaxpr.bodies import bodies_of
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.interpreter import bind, evaluate
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold
 from parity_tests.program import Program
 

@@ -29,7 +29,7 @@ from parity_tests.experiments.inlining_times import (
     InliningTimer,
     InliningTimes,
 )
-from parity_tests.experiments.interleaved_timing import not_far_behind
+from parity_tests.experiments.interleaved_timing import SEVERAL, not_far_behind
 from parity_tests.experiments.policy_keys import KeyedArrays, table, with_keys
 from parity_tests.experiments.variants import Variants
 from parity_tests.jaxpr.source_places import relative
@@ -105,14 +105,23 @@ def _best(path: InliningPath, beside: Sequence[Inlined]) -> Inlined:
 def _reason(path: InliningPath, everything: Inlined, chosen: Inlined) -> str:
     times, too_long = path.times, path.too_long
     factor = f"{times.compile_factor:g} times as long to compile"
-    slow = f"{counted(len(too_long - chosen), 'key')} would be faster, taking more than {factor}"
+    slower = counted(len(too_long - chosen), "key")
+    slow = f"{slower} would be faster, taking more than {factor}"
     if chosen:
+        beyond = ""
+        if times.compiles_too_long(chosen):
+            several = f"{SEVERAL:g} times as fast"
+            beyond = (
+                f", beyond the limit of {times.compile_factor:g}, which does not count where a "
+                f"call is {several}"
+            )
+            slow = f"{slower} beyond the limit as well would make no call {several} again"
         gain, cost = (each[NOTHING] / each[chosen] for each in (times.call, times.first))
         how = "with a preamble (all arrays hoisted) " if chosen == PREAMBLE else ""
         return (
             f"{how}a call takes {humanise_seconds(times.call[chosen])}, with all arrays hoisted "
             f"{humanise_seconds(times.call[NOTHING])} ({gain:.2f} times as fast); compiling takes "
-            f"{1 / cost:.2f} times as long" + f"; {slow}" * bool(too_long - chosen)
+            f"{1 / cost:.2f} times as long{beyond}" + f"; {slow}" * bool(too_long - chosen)
         )
     if not everything:
         return "hoist everything: no captured array may be inlined"

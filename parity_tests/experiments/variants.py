@@ -11,7 +11,7 @@ import engine
 from engine.configuration.parsing import Precompute
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.program import Program
 
 

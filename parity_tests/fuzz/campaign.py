@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from parity_tests.campaign import run as campaign
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.fuzz import reduction, rendering
-from parity_tests.fuzz.recipe import Recipe
+from parity_tests.fuzz import rendering
+from parity_tests.fuzz.recipe import Block, Piece, Recipe, RecipeArray, uses, walk
+from parity_tests.fuzz.rendering import CATALOGUE
 from parity_tests.judge.refused import is_refused
 from parity_tests.processes.protocol import Progress
 from parity_tests.reduce.draft_to_python import in_docstring
@@ -50,10 +51,6 @@ def run(
     """Draw programs and run them on sides. A program's name has its seed and its number.
 
     Raises `ModuleNotFoundError` where hypothesis is not installed.
-
-    Example::
-
-        campaign.run(100, 7, sides=SIDES, timeout=60).campaign.verdict
     """
     from parity_tests.fuzz import strategy
 
@@ -137,15 +134,10 @@ def reduced(
     options: CampaignOptions,
     on_round: Callable[[str, int], None] = lambda name, pieces: None,
 ) -> Recipe:
-    """Make a program smaller as long as it fails like `row`, when it runs with these options.
-
-    Example::
-
-        reduced(recipe, row, CampaignOptions(sides=SIDES, timeout=60, steady_calls=0))
-    """
+    """Make a program smaller as long as it fails like `row`, when it runs with these options."""
     for _ in range(ROUNDS):
-        on_round(row.name, reduction.size(recipe)[0])
-        smaller = reduction.candidates(recipe)
+        on_round(row.name, size(recipe)[0])
+        smaller = candidates(recipe)
         for start in range(0, len(smaller), CANDIDATES):
             tried = {
                 f"candidate_{number}": each
@@ -167,10 +159,6 @@ def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
     """Return the docstring of a file with a smaller program: what was seen before.
 
     `how` are options of `constparity run` that it needs to be seen again.
-
-    Example::
-
-        rendering.module({row.name: recipe}, header(row, file))
     """
     found: str = row.verdict
     seen = row.reasons
@@ -180,3 +168,58 @@ def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
     text = f"A generated program, made smaller: {found}.\n\nBefore that:\n{reasons}\n\n"
     text += f"    {shlex.join(['constparity', 'run', f'{file}:{row.name}', *how])}\n"
     return in_docstring(text)
+
+
+# -- smaller recipes -------------------------------------------------------------------------------
+
+
+def size(recipe: Recipe) -> tuple[int, ...]:
+    """Return the key that orders recipes: fewer pieces, then fewer arrays, then simpler arrays."""
+    pieces = list(walk(recipe.pieces))
+    needed = [recipe.captured[index] for index in uses(recipe)]
+    return (
+        len(pieces) + (recipe.outside != "nothing"),
+        len(needed) + len(recipe.returned),
+        sum((each.dtype, each.shape, each.storage) != _PLAIN for each in needed),
+        sum(piece.option != 0 for piece in pieces) + (recipe.size != 4),
+    )
+
+
+_PLAIN = (RecipeArray().dtype, RecipeArray().shape, RecipeArray().storage)
+
+
+def candidates(recipe: Recipe) -> tuple[Recipe, ...]:
+    """Return the recipes that are one change smaller, the smallest first."""
+    found = {replace(recipe, pieces=block) for block in _smaller(recipe.pieces)}
+    found |= {replace(recipe, outside="nothing"), replace(recipe, size=4)}
+    found |= {replace(recipe, returned=recipe.returned[:-1])}
+    for index in uses(recipe):
+        plain = RecipeArray(seed=recipe.captured[index].seed)
+        kept = recipe.captured[:index], recipe.captured[index + 1 :]
+        found.add(replace(recipe, captured=(*kept[0], plain, *kept[1])))
+        merged = tuple(_renamed(piece, index, min(uses(recipe))) for piece in recipe.pieces)
+        found.add(replace(recipe, pieces=merged))
+    return tuple(sorted((each for each in found if size(each) < size(recipe)), key=size))
+
+
+def _smaller(block: Block) -> Iterator[Block]:
+    for number, piece in enumerate(block):
+        before, after = block[:number], block[number + 1 :]
+        yield (*before, *after)
+        if not CATALOGUE[piece.construct].by_row:
+            for body in piece.bodies:
+                yield (*before, *body, *after)
+        if piece.option:
+            yield (*before, replace(piece, option=0), *after)
+        for index, body in enumerate(piece.bodies):
+            for smaller in _smaller(body):
+                bodies = (*piece.bodies[:index], smaller, *piece.bodies[index + 1 :])
+                yield (*before, replace(piece, bodies=bodies), *after)
+
+
+def _renamed(piece: Piece, old: int, new: int) -> Piece:
+    return replace(
+        piece,
+        captured=tuple(new if index == old else index for index in piece.captured),
+        bodies=tuple(tuple(_renamed(inner, old, new) for inner in body) for body in piece.bodies),
+    )

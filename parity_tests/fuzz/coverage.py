@@ -1,4 +1,4 @@
-"""What generated programs cover: combinations of constructs, transformations and constants."""
+"""Which recipes JAX accepts, and which combinations of constructs and constants they cover."""
 
 from __future__ import annotations
 
@@ -6,9 +6,39 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from parity_tests.fuzz.bodies import WITH_BODIES
+from parity_tests.fuzz.construct import NOTHING, Demand
 from parity_tests.fuzz.operations import OPERATIONS
-from parity_tests.fuzz.recipe import OUTSIDES, Block, Recipe, kind_of
-from parity_tests.fuzz.validity import OUTSIDE_DEMANDS
+from parity_tests.fuzz.recipe import OUTSIDES, Block, Outside, Recipe, kind_of
+from parity_tests.fuzz.rendering import CATALOGUE
+
+OUTSIDE_DEMANDS: dict[Outside, frozenset[Demand]] = {
+    "nothing": NOTHING,
+    "grad": frozenset({"reverse"}),
+    "vmap": frozenset({"batch"}),
+    "jvp": frozenset({"forward"}),
+    "vjp": frozenset({"reverse"}),
+    "linearize": frozenset({"forward", "reverse"}),
+    "checkpoint": frozenset({"reverse", "remat"}),
+}
+
+
+def is_valid(recipe: Recipe) -> bool:
+    """Say whether each construct supports the transformations and the rank that it is under."""
+    return _fits(recipe.pieces, OUTSIDE_DEMANDS[recipe.outside], 2)
+
+
+def _fits(block: Block, demands: frozenset[Demand], rank: int) -> bool:
+    for piece in block:
+        construct = CATALOGUE.get(piece.construct)
+        if construct is None or not demands <= construct.survives or rank not in construct.ranks:
+            return False
+        if len(piece.bodies) != construct.bodies or len(piece.captured) != construct.captured:
+            return False
+        within = 1 if construct.by_row else rank
+        if not all(_fits(body, demands | construct.demands, within) for body in piece.bodies):
+            return False
+    return bool(block) or rank != 2
+
 
 KINDS = ("transformation", "nesting", "constant")
 
@@ -24,12 +54,7 @@ def features(recipe: Recipe) -> frozenset[str]:
 
 
 def count_possible() -> int:
-    """Return how many combinations of constructs and outer transformations there are.
-
-    Example::
-
-        count_possible() > 100
-    """
+    """Return how many combinations of constructs and outer transformations there are."""
     return sum(
         OUTSIDE_DEMANDS[outside] <= construct.survives
         for outside in OUTSIDES

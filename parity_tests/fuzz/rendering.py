@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
-from parity_tests.fuzz.arrays import PRELUDE, ArrayText
 from parity_tests.fuzz.bodies import WITH_BODIES
-from parity_tests.fuzz.construct import Site
+from parity_tests.fuzz.construct import PRELUDE, ArrayText, Site
 from parity_tests.fuzz.operations import OPERATIONS
 from parity_tests.fuzz.recipe import Block, Recipe, uses, walk
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from parity_tests.fuzz.bodies import WITH_BODIES
 from parity_tests.fuzz.construct import Construct, Demand
+from parity_tests.fuzz.coverage import OUTSIDE_DEMANDS
 from parity_tests.fuzz.operations import OPERATIONS
 from parity_tests.fuzz.recipe import (
     DTYPES,
@@ -21,7 +22,6 @@ from parity_tests.fuzz.recipe import (
     Recipe,
     RecipeArray,
 )
-from parity_tests.fuzz.validity import OUTSIDE_DEMANDS
 
 # The number of captured arrays of a recipe, and the depth of bodies in bodies.
 MOST_CAPTURED = 4

@@ -6,9 +6,8 @@ import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 
-from parity_tests.fuzz.coverage import features
+from parity_tests.fuzz.coverage import features, is_valid
 from parity_tests.fuzz.recipe import DTYPES, OUTSIDES, SHAPES, STORAGES, Recipe, RecipeArray
-from parity_tests.fuzz.validity import is_valid
 
 _TRIES = 30
 
@@ -18,10 +17,6 @@ def varied(kept: Sequence[Recipe], covered: Collection[str], seed: int, number: 
 
     The same arguments give the same program. Where none of some tries has one, it is the last
     of them that is valid; where none is valid, a program of `kept` itself.
-
-    Example::
-
-        varied(kept, covered, seed=7, number=12)
     """
     draw = random.Random(f"{seed} {number}")
     last = draw.choice(kept)

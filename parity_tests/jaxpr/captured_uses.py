@@ -1,10 +1,13 @@
-"""Uses: which equations and outputs of a program read each array that it captured."""
+"""Uses: what reads each array that a program captured, and which of them stock JAX passes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
+from jax.extend import core
 
 from parity_tests.jaxpr.bodies import bodies_of, constants_of, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value
@@ -30,10 +33,6 @@ def captured_uses(closed: Any) -> tuple[CapturedUse, ...]:
     """Return the arrays that a closed_jaxpr captured, unique by identity, in the order of use.
 
     Scalars are left out: every mode inlines them.
-
-    Example::
-
-        captured_uses(jax.make_jaxpr(f)(x))[0].place.line
     """
     walk = _Walk()
     walk.body(closed, [None] * len(closed.jaxpr.invars), NOWHERE)
@@ -144,3 +143,47 @@ def _function_of(closed: Any) -> Place:
     function, _, source = closed.jaxpr.debug_info.func_src_info.partition(" at ")
     file, _, line = source.rpartition(":")
     return Place(relative(file), int(line), function) if line.isdecimal() else NOWHERE
+
+
+def stock_const_args(jaxpr: Any, *, embed_threshold: int) -> tuple[Any, ...]:
+    """Return the values that stock JAX passes as const args, in order; some are there twice.
+
+    Within one jaxpr each Literal is a const arg of its own; the bodies of one equation need each
+    array once. That is `core.jaxpr_const_args` of jax 0.10.2, which is private, and empty in a
+    process that was not started with the flag. Arrays of more than `embed_threshold` bytes are
+    hoisted.
+    `jaxpr` has no dead code, as `live_part` leaves it.
+    """
+    return tuple(_Scan(embed_threshold).of(jaxpr))
+
+
+class _Scan:
+    def __init__(self, embed_threshold: int) -> None:
+        self.embed_threshold = embed_threshold
+        self._bodies: dict[int, list[Any]] = {}
+
+    def of(self, jaxpr: Any) -> list[Any]:
+        if id(jaxpr) not in self._bodies:
+            self._bodies[id(jaxpr)] = self._scan(jaxpr)
+        return self._bodies[id(jaxpr)]
+
+    def _scan(self, jaxpr: Any) -> list[Any]:
+        found: dict[int, Any] = {}
+        for atom in jaxpr.outvars:
+            self._literal(atom, found)
+        for equation in jaxpr.eqns:
+            for atom in equation.invars:
+                self._literal(atom, found)
+            inside: dict[int, Any] = {}
+            for body in bodies_of(equation):
+                inside.update((id(value), value) for value in self.of(inner(body.jaxpr)))
+            found.update(inside)
+        return list(found.values())
+
+    def _literal(self, atom: Any, found: dict[int, Any]) -> None:
+        if (
+            isinstance(atom, core.Literal)
+            and np.ndim(atom.val) > 0
+            and getattr(atom.val, "nbytes", 4) > self.embed_threshold
+        ):
+            found[id(atom)] = atom.val

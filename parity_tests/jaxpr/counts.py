@@ -51,10 +51,6 @@ def count(closed: Any, *, embed_threshold: int, only_read: bool = False) -> Jaxp
 
     With `only_read`, a constvar that no equation or output reads captures nothing: the body of a
     jit keeps such constvars when dead code is removed.
-
-    Example::
-
-        count(jax.make_jaxpr(f)(x), embed_threshold=32).equations
     """
     counter = _Counter(embed_threshold, only_read)
     totals = counter.body(closed)

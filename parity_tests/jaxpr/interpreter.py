@@ -39,12 +39,7 @@ class Domain(Protocol[V]):
 
 
 def evaluate(body: Any, inputs: Sequence[V], domain: Domain[V]) -> list[V]:
-    """Evaluate a jaxpr or closed_jaxpr, and return its outputs; raises whatever the domain raises.
-
-    Example::
-
-        evaluate(traced.jaxpr, [x], domain)
-    """
+    """Evaluate a jaxpr or closed_jaxpr, and return its outputs; raises what the domain raises."""
     jaxpr, constants = inner(body), constants_of(body)
     values = {
         var: domain.constant(constants[var], var.aval) if var in constants else domain.unbound(var)

@@ -21,10 +21,6 @@ def stated_devices(body: Any) -> Iterator[tuple[str, set[Any]]]:
     """Yield the devices of each `shard_map` and each constraint, those in bodies included.
 
     An abstract mesh has none: it takes the devices of the arguments.
-
-    Example::
-
-        next(stated_devices(jax.make_jaxpr(f)(x)))
     """
     for equation in inner(body).eqns:
         name = equation.primitive.name
@@ -42,10 +38,6 @@ def may_shard_outputs(body: Any, value: Any) -> bool:
 
     None does where each use of the array ends in a `shard_map` or a constraint, which state the
     shardings of their results.
-
-    Example::
-
-        may_shard_outputs(jax.make_jaxpr(f)(x), captured)
     """
     return any(_sharded_outputs(inner(body), value, ()))
 

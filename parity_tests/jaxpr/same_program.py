@@ -14,7 +14,7 @@ from typing import Any
 from parity_tests.jaxpr.bodies import CONST_COUNTS, bodies_in, bodies_of
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import evaluate
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
 
 # Parameters that count the operands that hold captured arrays, or the operands one by one.
 _COUNTS = (*CONST_COUNTS, "const_lengths")
@@ -23,12 +23,7 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-FX]+")
 
 
 def is_same_program(left: Any, right: Any) -> bool:
-    """Say whether two closed_jaxprs compute the same by the same equations, but for dead code.
-
-    Example::
-
-        is_same_program(in_legacy_form, in_simplified_form)
-    """
+    """Say whether two closed_jaxprs compute the same by the same equations, but for dead code."""
     return _described(left) == _described(right)
 
 

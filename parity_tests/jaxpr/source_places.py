@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import linecache
 import os
+import re
 import sysconfig
 import traceback
 from functools import lru_cache
@@ -59,10 +60,6 @@ def place_of(equation: Any, within: Place = NOWHERE) -> Place:
     line of the layer that it calls. `jax.extend.source_info_util.summarize` was no choice: it takes
     these libraries and this tester for users. A file below the working directory has a relative
     path.
-
-    Example::
-
-        place_of(jax.make_jaxpr(f)(x).eqns[0]).line
     """
     return place_in(equation.source_info.traceback, within)
 
@@ -84,10 +81,6 @@ def raised_at(error: BaseException) -> Place:
 
     It is the innermost frame of the user's own code, else of a library; `NOWHERE` where there is
     neither.
-
-    Example::
-
-        raised_at(error).line
     """
     found = {"user": NOWHERE, "library": NOWHERE, "machinery": NOWHERE}
     for frame, line in traceback.walk_tb(error.__traceback__):
@@ -151,3 +144,25 @@ def kind_of_file(file: str) -> Literal["user", "library", "machinery"]:
     if file.startswith(_MACHINERY) or file.startswith("<"):
         return "machinery"
     return "library" if file.startswith(_INSTALLED) else "user"
+
+
+# JAX writes it behind the first line of an equation: "# /home/me/model.py:12:4 (step)".
+_SOURCE = re.compile(r" # (?P<file>[^#]+?):(?P<line>\d+)(:\d+)? \([^#]*\)$")
+
+
+def lines_of(closed: Any) -> tuple[str, ...]:
+    """Return "model.py:12" for each line of `str(closed)`; "" where JAX names no line.
+
+    Lines of an equation after its first have the line of the first.
+
+    Example::
+
+        lines_of(jax.make_jaxpr(f)(x))[1] == "model.py:12"
+    """
+    found, current = [], ""
+    for printed in closed.jaxpr.pretty_print(source_info=True).splitlines():
+        source = _SOURCE.search(printed)
+        if source is not None:
+            current = f"{relative(source['file'])}:{source['line']}"
+        found.append(current)
+    return tuple(found)

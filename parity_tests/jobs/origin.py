@@ -106,6 +106,6 @@ def _over_https(url: str) -> str | None:
 
 def _error(where: str) -> ProjectError:
     return ProjectError(
-        f"a CI job cannot install this constparity: it runs from {where}. Name what the job "
-        "installs, as pip takes it: --constparity 'constparity @ git+https://...@COMMIT'"
+        f"a CI job cannot install this constparity: it is installed from {where}. Name what the "
+        "job installs, as pip takes it: --constparity 'constparity @ git+https://...@COMMIT'"
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from parity_tests.evidence import kept_arrays, tolerance_ladder
+from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import REACH
 from parity_tests.exception_texts import are_alike, first_line
 from parity_tests.judge import effects
@@ -23,7 +23,7 @@ from reports.rows import (
     OutputLeaf,
     Side,
 )
-from reports.rows.check_names import AS_WRITTEN, PLACED
+from reports.rows.check_names import AS_WRITTEN, DONATING, PLACED
 from reports.rows.effects import Effects, KeptArray
 from reports.views.texts import counted
 
@@ -124,16 +124,18 @@ def in_words(failure: Failure) -> str:
 def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] | None:
     """Return the first call that fails on the right side alone, by its number from 1.
 
-    A program that cannot be built there fails in its first call.
+    A program that cannot be built there, or in its donating call, fails in its first call.
 
     Example::
 
         failure_after(of_jax_legacy, of_jax_simplified)[1].type == "ValueError"
     """
-    calls = right.as_written
-    if not calls and right.failure and right.failure.stage in ("import", "build"):
+    before, calls = left.as_written, right.as_written
+    if not calls and right.failure and right.failure.stage in ("import", "build", DONATING):
         calls = (CallAsWritten(failure=right.failure),)
-    for number, (one, two) in enumerate(zip(left.as_written, calls, strict=False), 1):
+    if right.failure and right.failure.stage == DONATING:
+        before = (CallAsWritten(failure=left.failure),)
+    for number, (one, two) in enumerate(zip(before, calls, strict=False), 1):
         failure = None if one.failure else two.failure
         if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
             return number, failure
@@ -260,7 +262,7 @@ def _values(
         path = leaf.path or "the only output"
         if leaf.dtype != one.dtype and one.dtype == "uint8":  # the text of a Python value
             return f"gives another {leaf.dtype} at {path}"
-        found = tolerance_ladder.compare(path, kept_arrays.values(one), kept_arrays.values(two))
+        found = tolerance_ladder.compare(path, values.kept_elements(one), values.kept_elements(two))
         if found.rung == "mismatch" and (found.is_lost or found.max_abs > explained):
             return f"gives other values at {path}: {found.note}"
     return ""

@@ -15,8 +15,8 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from parity_tests.evidence import kept_arrays, tolerance_ladder
-from parity_tests.evidence.floats import is_floating
+from parity_tests.evidence import tolerance_ladder, values
+from parity_tests.evidence.distances import is_floating
 from reports.rows import ComparisonOutcome
 from reports.rows.effects import Effect, Effects
 from reports.views.texts import counted
@@ -143,7 +143,7 @@ def _distance(left: Effect, right: Effect) -> tuple[Distance, str]:
     if left.sha256 == right.sha256:
         return "equal", ""
     of_left, of_right = (
-        [kept_arrays.values(each) for each in effect.arguments] for effect in (left, right)
+        [values.kept_elements(each) for each in effect.arguments] for effect in (left, right)
     )
     if left.kind == "pure_callback":
         return _distance_of_sets(_calls(left, of_left), _calls(right, of_right))

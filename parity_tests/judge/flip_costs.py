@@ -75,7 +75,7 @@ def _without_rounds(
         of_again = f"; measured again {' and '.join(_once(stage, *each) for each in again)}"
         if is_settled:
             staging = humanise_seconds(max(before.times.staging, after.times.staging))
-            of_again = f"; not measured again, since that compiles for {staging}"
+            of_again = f"; measured once, because a run takes {staging} to compile"
         old, new = _seconds(stage, before.times), _seconds(stage, after.times)
         yield _slower(flip, stage, new / old, new - old, once + of_again)
     if "call" in confirmed:

@@ -29,7 +29,7 @@ from reports.rows import (
     Side,
     metrics,
 )
-from reports.rows.check_names import AS_WRITTEN, OF_SPEED, PLACED
+from reports.rows.check_names import AS_WRITTEN, DONATING, OF_SPEED, PLACED
 from reports.rows.observation import OF_LIMITS
 from reports.views.ledger import place
 
@@ -56,7 +56,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     told = ("different",) if before.failure else ("different", "not compared")
     if compared is not None and compared.outcome in told:
         return reasons_as_written.of_calls(flip, compared)
-    if before.failure and (new := calls_as_written.failure_after(before, after)):
+    new = calls_as_written.failure_after(before, after)
+    if new and (before.failure or new[1].stage == DONATING):
         return reasons_as_written.of_new_failure(flip, *new)
     failed = before.failure or after.failure
     assert failed is not None
@@ -66,12 +67,14 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         if each.failure and each.failure.kind == "wrong side":
             return _of_wrong_side(each.side, each.failure)
     if before.failure is not None:
+        # Run by itself, a program whose settings come too late may work.
+        fails = f"{flip.left} fails {'here' if flip.findings.too_late else 'today'}"
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
         if not then or are_alike(then, today):
             alike = ", alike" if then else f", and {flip.right} works after the flip"
-            what = f"{flip.left} fails today{alike}: {today}"
+            what = f"{fails}{alike}: {today}"
         else:
-            what = f"{flip.left} fails today: {today}; {flip.right} fails otherwise: {then}"
+            what = f"{fails}: {today}; {flip.right} fails otherwise: {then}"
         if before.failure.kind in OF_LIMITS:
             action = advice(before.failure.kind)
         else:
@@ -257,14 +260,17 @@ def _cause_of(drift: DriftAttribution) -> str:
     return f"cause: {drift.cause}{at} ({drift.evidence})"
 
 
-def _has_donated(flip: AcrossFlip) -> bool:
-    """Say whether stock simplified was seen to call the program with donated arguments, and works.
+def _is_donation_told(flip: AcrossFlip) -> bool:
+    """Say whether stock simplified was seen to call the program with donated arguments.
 
-    Results from before donation was run do not say which captured arrays it concerns.
+    Where it fails then, that is a reason of its own. Results from before donation was run do not
+    say which captured arrays it concerns.
     """
     after = flip.after
-    if flip.right != "jax-simplified" or after is None or after.failure or after.jaxpr is None:
+    if flip.right != "jax-simplified" or after is None:
         return False
+    if after.failure or after.jaxpr is None:
+        return after.failure is not None and after.failure.stage == DONATING
     return after.jaxpr.donated_types is not None
 
 
@@ -308,7 +314,7 @@ def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
     outcome: FlipOutcome = "safe"
     if hazard.kind == "writeable NumPy array" and (written := _written(flip, hazards)):
         return _of_writes(flip, written)
-    if hazard.kind == "captured and donated" and not _has_donated(flip):
+    if hazard.kind == "captured and donated" and not _is_donation_told(flip):
         outcome = "different"
     elif is_work(flip, hazard):
         outcome = "safe but slower or larger"

@@ -56,6 +56,7 @@ def _with_chance(found: tuple[FlipReason, ...], chance: NotRepeatable) -> tuple[
     """Add that the program does not repeat itself: beside a difference in every run, a remark."""
     if FAILURE in chance.explained:
         found = ()  # what failed in one run and worked in another was not compared
+    found = tuple(each for each in found if each != flip_costs.TIMES_NOT_JUDGED)
     differs = any(each.outcome == "different" for each in found)
     outcome: FlipOutcome = "safe" if differs else "not repeatable"
     reason = FlipReason(

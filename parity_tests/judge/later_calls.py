@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from parity_tests.evidence import kept_arrays, tolerance_ladder
+from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.judge.sides import Pair
 from reports.rows import ComparisonOutcome, Observation
 from reports.rows.calls import CallResults, OtherResult
@@ -104,7 +104,7 @@ def _apart(left: OtherResult, right: OtherResult) -> str:
     for one, two in zip(left.leaves, right.leaves, strict=True):
         if (one.dtype, one.shape) != (two.dtype, two.shape):
             return f"{one.dtype}{list(one.shape)} against {two.dtype}{list(two.shape)}"
-        leaf = tolerance_ladder.compare("", kept_arrays.values(one), kept_arrays.values(two))
+        leaf = tolerance_ladder.compare("", values.kept_elements(one), values.kept_elements(two))
         if leaf.rung == "mismatch":
             return leaf.note
     return ""

@@ -10,14 +10,16 @@ from parity_tests.judge import calls_as_written
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import Comparison, Failure, FlipReason, HazardKind
-from reports.rows.check_names import AS_WRITTEN
+from reports.rows.check_names import AS_WRITTEN, DONATING
 from reports.rows.observation import OF_LIMITS
 
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 _DONATED = "Attempt to donate a buffer"  # and so of one that is an argument of the call as well
 
+_DELETED = "has been deleted"  # of an array that a call before has consumed
+
 # Later calls of the traced program are more than those that are made of it as it is written.
-_OF_FIRST_CALL = ("trace", "lower", "compile", "first call", "donating call")
+_OF_FIRST_CALL = ("trace", "lower", "compile", "first call", DONATING)
 
 
 def hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
@@ -81,7 +83,7 @@ def of_new_failure(flip: AcrossFlip, number: int, failure: Failure) -> FlipReaso
         subject=AS_WRITTEN,
         what=what,
         where=lines_of(cause) if cause else failure.where,
-        action=cause[0].fix if cause else _action(failure),
+        action=cause[0].fix if cause else what_helps(failure.message) or advice("between calls"),
     )
 
 
@@ -124,13 +126,20 @@ def of_later_failure(flip: AcrossFlip) -> FlipReason | None:
     )
 
 
-def _action(failure: Failure) -> str:
-    """Return what helps where no hazard of the traced program is behind a failure."""
-    if "device-to-device" in failure.message or "incompatible devices" in failure.message:
+def what_helps(message: str) -> str:
+    """Return what helps with a failure by what JAX and XLA say of it; "" where that is not known.
+
+    Example::
+
+        what_helps("Attempt to donate a buffer which is also used") == advice("donated")
+    """
+    if "device-to-device" in message or "incompatible devices" in message:
         return advice("same devices")
-    if _FORBIDDEN in failure.message:
+    if _FORBIDDEN in message:
         return advice("on the device")
-    return advice("donated" if _DONATED in failure.message else "between calls")
+    if _DONATED in message:
+        return advice("donated")
+    return advice("between calls") if _DELETED in message else ""
 
 
 def of_failure(flip: AcrossFlip, failure: Failure) -> FlipReason | None:

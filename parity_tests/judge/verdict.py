@@ -15,10 +15,11 @@ from parity_tests.exception_texts import first_line
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.beside_the_verdict import notes
 from parity_tests.judge.by_chance import finding_of, in_words, without_chance
+from parity_tests.judge.calls_as_written import failure_after, new_failure_in_words
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, mode_of
 from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
-from reports.rows.check_names import AS_WRITTEN
+from reports.rows.check_names import AS_WRITTEN, DONATING
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,11 @@ def _verdict(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
 def _of_comparisons(findings: Findings) -> tuple[Verdict, tuple[str, ...]]:
     comparisons = without_chance(findings).comparisons
     differing = [_difference(each) for each in comparisons if each.outcome == "different"]
-    failed = list(dict.fromkeys(_failure(each) for each in findings.observed if each.failure))
+    donation = _of_donation(findings.observed)
+    differing += donation
+    told = DONATING if donation else None
+    failures = [each for each in findings.observed if each.failure and each.failure.stage != told]
+    failed = list(dict.fromkeys(map(_failure, failures)))
     chance = finding_of(findings)
     unrepeated = [in_words(chance)] if chance else []
     if differing:
@@ -114,6 +119,17 @@ def _difference(comparison: Comparison) -> str:
         return f"{pair}: {AS_WRITTEN}: {comparison.detail}"
     values = f"{comparison.left_value} against {comparison.right_value}"
     return f"{pair}: {comparison.metric}: {values} ({comparison.detail})"
+
+
+def _of_donation(observed: Sequence[Observation]) -> list[str]:
+    """Say where a donating call fails after the flip alone: it is a call as written."""
+    by_side = {each.side: each for each in observed}
+    before, after = by_side.get("jax-legacy"), by_side.get("jax-simplified")
+    new = failure_after(before, after) if before and after else None
+    if new is None or new[1].stage != DONATING:
+        return []
+    said = new_failure_in_words("jax-legacy", "jax-simplified", *new)
+    return [f"jax-legacy and jax-simplified: {AS_WRITTEN}: {said}"]
 
 
 def _failure(observation: Observation) -> str:

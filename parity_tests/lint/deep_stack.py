@@ -59,12 +59,7 @@ def _brackets(source: bytes) -> int:
 
 
 def on_deep_stack(function: Callable[[], _Result]) -> _Result:
-    """Return what a function returns; raises what it raises.
-
-    Example::
-
-        on_deep_stack(lambda: len("abc"))
-    """
+    """Return what a function returns; raises what it raises."""
     results: list[_Result] = []
     errors: list[BaseException] = []
 

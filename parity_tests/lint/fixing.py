@@ -19,10 +19,6 @@ def fixed(text: str, matches: Iterable[Match]) -> str:
     """Return a text with the fixes of findings.
 
     A fix is applied whole or not at all: one that overlaps an earlier one waits for the next time.
-
-    Example::
-
-        fixed("import jax", [match])
     """
     offsets = _offsets(text)
     chosen: list[Edit] = []

@@ -21,10 +21,6 @@ class Module:
     """A parsed file; `text` is its text.
 
     Raises `libcst.ParserSyntaxError` or `UnicodeDecodeError` where the source is no Python.
-
-    Example::
-
-        Module(b"import jax").nodes(cst.Import)
     """
 
     def __init__(self, source: bytes) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import libcst as cst
 
 from parity_tests.lint import fixing, ignores
 from parity_tests.lint.deep_stack import is_too_deep, on_deep_stack
-from parity_tests.lint.files import python_files
 from parity_tests.lint.kinds import Kinds
 from parity_tests.lint.module import Module
 from parity_tests.lint.records import Confidence, Finding, Match, Place, Result, Unread
-from parity_tests.lint.rule import Rule
-from parity_tests.lint.rules import CODES, RULES
+from parity_tests.lint.rules import CODES, RULES, Rule
 
 _MOST_FIXES = 10  # a fix may make room for one that overlapped it
 
@@ -135,3 +134,62 @@ def _parsed(source: bytes) -> Module:
         ) from error
     except (UnicodeError, LookupError, SyntaxError) as error:
         raise UnreadableError(f"its encoding cannot be read: {error}") from error
+
+
+# -- which files are linted ------------------------------------------------------------------------
+
+
+_PYTHON = (".py", ".pyi")
+_NOTEBOOK = ".ipynb"
+# Folders that hold other people's code, or none.
+_SKIPPED = {"__pycache__", "node_modules", "site-packages", "build", "dist"}
+
+
+def python_files(paths: Iterable[Path]) -> Iterator[Path | Unread]:
+    """Yield the Python files of the paths, each once, and what is not read with its reason.
+
+    A file that was named is linted whatever its name is; of a folder, the files whose names end in
+    .py or .pyi, without hidden folders and those of installed packages.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        for found in _below(path):
+            if isinstance(found, Unread):
+                yield found
+            elif (real := Path(os.path.realpath(found))) not in seen:
+                seen.add(real)
+                yield found
+
+
+def _below(path: Path) -> Iterator[Path | Unread]:
+    if path.suffix == _NOTEBOOK:
+        yield Unread(path, "notebooks are not linted; export it as a .py file", is_failure=False)
+    elif path.is_dir():
+        yield from _in_folder(path, above=())
+    else:
+        yield path  # also where it does not exist: reading it says so
+
+
+def _in_folder(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Unread]:
+    real = os.path.realpath(folder)
+    if real in above:
+        return  # a link to a folder that it lies in
+    try:
+        entries = sorted(os.scandir(folder), key=lambda each: each.name)
+    except OSError as error:
+        yield Unread(folder, f"the folder cannot be read: {error.strerror or error}")
+        return
+    for entry in entries:
+        path = folder / entry.name
+        if _is_folder(entry):
+            if entry.name not in _SKIPPED and not entry.name.startswith("."):
+                yield from _in_folder(path, (*above, real))
+        elif path.suffix in (*_PYTHON, _NOTEBOOK):
+            yield from _below(path)
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:  # a link that leads to itself
+        return False

@@ -21,7 +21,7 @@ import jax
 import ml_dtypes
 import numpy as np
 
-from parity_tests.evidence import kept_arrays, values
+from parity_tests.evidence import values
 from parity_tests.exception_texts import are_alike
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.captured import CapturedValue
@@ -252,7 +252,7 @@ def _leaf(path: str, leaf: Any) -> tuple[OutputLeaf, KeptArray]:
     """Describe a leaf of a result, which need not be an array: no jit is around the program."""
     if isinstance(leaf, jax.Array) or _is_of_numbers(leaf):
         row, value = values.to_host(path, leaf)
-        return row, kept_arrays.keep(value.array)
+        return row, values.keep_in_report(value.array)
     if isinstance(leaf, (float, complex)):
         # It was an array of single precision, and is compared as one.
         array = np.asarray(leaf, np.complex64 if isinstance(leaf, complex) else np.float32)
@@ -262,4 +262,4 @@ def _leaf(path: str, leaf: Any) -> tuple[OutputLeaf, KeptArray]:
     digest = values.digest(values.Value(path, array))
     kind = type(leaf).__name__
     row = OutputLeaf(path=path, shape=(), dtype=kind, weak_type=False, sha256=digest)
-    return row, kept_arrays.keep(array)
+    return row, values.keep_in_report(array)

@@ -150,13 +150,7 @@ Hear = Callable[[str], object]
 
 @contextmanager
 def events(hear: Hear) -> Iterator[None]:
-    """Hear of each event that JAX records within the block.
-
-    Example::
-
-        with events(found.append):
-            lowered.compile()
-    """
+    """Hear of each event that JAX records within the block."""
     with _listening(jax.monitoring.register_event_listener, "unregister_event_listener", hear):
         yield
 

@@ -20,7 +20,7 @@ from jax.extend import core
 
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.jaxpr.captured import identity
-from parity_tests.jaxpr.replace_captured import replace_captured, with_other_elements
+from parity_tests.jaxpr.rewriting import replace_captured, with_other_elements
 from parity_tests.observe import calls
 
 # Nobody wants to wait for a program of minutes twice more, nor to hold a large closure twice.
@@ -67,10 +67,6 @@ def measure(
 
     `jit` jits on the side, `inputs` are the leaves of the example arguments, and `captured` has the
     identities of the arrays that get other values. The settings of JAX are restored.
-
-    Example::
-
-        measure(jax.jit, traced.jaxpr, [x], [identity(weights)]).recompiles
     """
 
     def replace(value: Any) -> Any:
@@ -96,13 +92,7 @@ def measure(
 
 @contextmanager
 def cache_in(folder: str) -> Iterator[None]:
-    """Have JAX keep every executable in a folder, and restore its settings at the end.
-
-    Example::
-
-        with cache_in(folder):
-            lowered.compile()
-    """
+    """Have JAX keep every executable in a folder, and restore its settings at the end."""
     settings: dict[str, Any] = {**_SETTINGS, "jax_compilation_cache_dir": folder}
     before = {name: getattr(jax.config, name) for name in settings}
     _configure(settings)
@@ -120,13 +110,7 @@ def _configure(settings: dict[str, Any]) -> None:
 
 @contextmanager
 def cache_events() -> Iterator[Counter[str]]:
-    """Count the events that JAX records of its cache: `HIT`, `MISS` and others.
-
-    Example::
-
-        with cache_events() as events:
-            lowered.compile()
-    """
+    """Count the events that JAX records of its cache: `HIT`, `MISS` and others."""
     found: Counter[str] = Counter()
 
     def count(event: str) -> None:

@@ -31,10 +31,6 @@ def of(values: Iterable[Any]) -> Buffers:
     """Return the buffers of the arrays of JAX among values.
 
     Typed PRNG keys are left out: the words that they wrap are an array of their own.
-
-    Example::
-
-        of([jnp.ones(3), 2.0])
     """
     found: Buffers = {}
     for value in values:
@@ -73,10 +69,6 @@ def due_to_constants(
     which no form passes as const args. Captured values that nobody holds on a device, such as
     constants within an executable, are not counted. `are_passed` says that the program has const
     args.
-
-    Example::
-
-        due_to_constants(before, jax.tree.leaves(result), captured)
     """
     captured = list(captured)
     returned = of(map(_words, results))

@@ -17,7 +17,7 @@ from jax.extend import core
 
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.counts import JaxprFacts
-from parity_tests.jaxpr.replace_captured import replace_captured
+from parity_tests.jaxpr.rewriting import replace_captured
 from parity_tests.observe.device_buffers import Held
 from parity_tests.observe.jit_on_side import jitted_on
 from parity_tests.observe.stages import Built, Lowered

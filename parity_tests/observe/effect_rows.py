@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from parity_tests.evidence import kept_arrays
+from parity_tests.evidence import values
 from parity_tests.observe.effects import Invocation, Recording, Target
 from reports.rows import Check
 from reports.rows.check_names import EFFECTS
@@ -27,12 +27,7 @@ _Grouped: TypeAlias = dict[Kind, list[Invocation]]
 def effects(
     first: Recording, compiled: Recording, later: Sequence[Counter[Target]] = ()
 ) -> Effects:
-    """Return the effects of a program: of its first call, of the compiled stage and of later calls.
-
-    Example::
-
-        effects(of_first, of_compiled).found[0].calls
-    """
+    """Return the effects of a program: of its first call, the compiled stage and later calls."""
     of_first, of_compiled = _grouped(first.invocations), _grouped(compiled.invocations)
     return Effects(
         found=tuple(
@@ -105,9 +100,9 @@ def _digest(invocations: Iterable[Invocation]) -> str:
 def _kept(invocations: list[Invocation], argument: int) -> Any:
     arrays = [each.arguments[argument] for each in invocations]
     if not arrays:
-        return kept_arrays.keep(np.zeros(0, np.uint8))
-    most = max(1, kept_arrays.MOST_BYTES // max(1, arrays[0].nbytes))
-    return kept_arrays.keep(np.stack(arrays[:most]))
+        return values.keep_in_report(np.zeros(0, np.uint8))
+    most = max(1, values.MOST_BYTES // max(1, arrays[0].nbytes))
+    return values.keep_in_report(np.stack(arrays[:most]))
 
 
 def _order(invocations: Iterable[Invocation], kinds: tuple[str, ...]) -> str:

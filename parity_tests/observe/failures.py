@@ -56,10 +56,6 @@ def attempt(
     """Make a check; where it raises, it was not measured, and the side is none the worse for it.
 
     With `raised_fails` the check has failed then, because it asks whether something works.
-
-    Example::
-
-        attempt("const arg values", lambda: const_args.check(passed, facts))
     """
     # A check may run a program, which may raise or end the process.
     try:

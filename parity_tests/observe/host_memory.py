@@ -29,10 +29,6 @@ def peak() -> Iterator[Peak]:
     """Measure the peak of resident memory within the block, in bytes above the start.
 
     Garbage that is freed within the block hides as much of the peak, so collect garbage before.
-    Example::
-
-        with peak() as of_compiling:
-            lowered.compile()
     """
     if sys.platform == "linux":
         give_back()

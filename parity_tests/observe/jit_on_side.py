@@ -43,10 +43,6 @@ def warm_up(side: Side) -> None:
 
     Nothing is compiled: JAX would look for its persistent cache then, which a program may still
     set. No array is put on a device.
-
-    Example::
-
-        warm_up("simplified")
     """
     argument = np.ones(64, np.float32)
     # Some releases before 0.10.0 fail on a captured NumPy array that is no scalar, in simplified.
@@ -78,13 +74,7 @@ def traced_as_it_takes(
 
 
 def staged_alone(side: Side) -> AbstractContextManager[None]:
-    """Lower and compile every program of a side anew in a block, also if an equal one was before.
-
-    Example::
-
-        with staged_alone("simplified"):
-            jitted_on(fun, "simplified").lower(x).compile()
-    """
+    """Lower and compile each program of a side anew in a block, also if an equal one was before."""
     if is_ours(side):
         from engine.runtime import executable_cache
 

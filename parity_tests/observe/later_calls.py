@@ -18,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from parity_tests.evidence import kept_arrays
+from parity_tests.evidence import values
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import effects, growth
 from parity_tests.observe.calls import Result
@@ -105,7 +105,7 @@ def _same_bytes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _kept(other: Result) -> tuple[Any, ...]:
-    return tuple(kept_arrays.keep(each.array) for each in other.arrays)
+    return tuple(values.keep_in_report(each.array) for each in other.arrays)
 
 
 def check(results: CallResults) -> Check:
@@ -210,10 +210,6 @@ def time_calls(
 
     `ready` returns what is called and timed, anew for each call: a call consumes donated arguments.
     `after` is given each result when its time is taken.
-
-    Example::
-
-        time_calls(lambda: functools.partial(jitted, x), 20).dispatch
     """
     whole: list[float] = []
     dispatch: list[float] = []

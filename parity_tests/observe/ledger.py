@@ -16,9 +16,8 @@ import jax
 import numpy as np
 
 from parity_tests.jaxpr.captured import CapturedValue, identity
-from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
+from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses, stock_const_args
 from parity_tests.jaxpr.source_places import code_at
-from parity_tests.jaxpr.stock_const_args import stock_const_args
 from parity_tests.observe import stablehlo
 from parity_tests.observe.stablehlo import InlinedConstant, ModuleCounts
 from reports.rows import CapturedArray, Fate
@@ -78,12 +77,7 @@ def ledger(
 def with_written(
     rows: Sequence[CapturedArray], captured: Sequence[CapturedValue]
 ) -> tuple[CapturedArray, ...]:
-    """Mark the rows of arrays that have changed since their digests were read.
-
-    Example::
-
-        with_written(rows, facts.captured)[0].written
-    """
+    """Mark the rows of arrays that have changed since their digests were read."""
     written = {_told_apart_by(each) for each in captured if each.has_changed()}
     return tuple(
         row.model_copy(update={"written": (row.shape, row.dtype, row.sha256) in written})

@@ -42,7 +42,7 @@ from parity_tests.observe.stages import (
 )
 from parity_tests.program import Program
 from reports.rows import CapturedArray, Check, Failure, Observation, Side
-from reports.rows.check_names import EXPORT, FLIPS, RELOAD, VALUES, WRITES, Flips
+from reports.rows.check_names import DONATING, EXPORT, FLIPS, RELOAD, VALUES, WRITES, Flips
 from reports.rows.observation import LONG_STAGING
 
 
@@ -172,7 +172,7 @@ def _measure(
     if reload:
         checks += _check_round_trips(built, called, cached, clock)
     if donating_call.is_needed(built, lowered, counted.facts):
-        with clock("donating call"):
+        with clock(DONATING):
             donating_call.make(built, lowered)
     observation = observation_of(
         name,

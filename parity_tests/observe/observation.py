@@ -12,7 +12,7 @@ import numpy as np
 
 from parity_tests.evidence import placement
 from parity_tests.jaxpr.captured import captured_value, digest_of
-from parity_tests.jaxpr.constant_work import Moved
+from parity_tests.jaxpr.work import Moved
 from parity_tests.observe import donating_call
 from parity_tests.observe.compile_cache import Cached
 from parity_tests.observe.environment import measured_with

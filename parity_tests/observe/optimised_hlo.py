@@ -28,10 +28,6 @@ def count(compiled: Any, text: str | None = None) -> ExecutableCounts:
     `text` is what it prints, where it has been printed already. Sizes are in bytes.
     `serialized_bytes` is None where the executable cannot be serialized, as with callbacks into
     Python.
-
-    Example::
-
-        count(jax.jit(f).lower(x).compile()).fusions
     """
     found = _INSTRUCTION.findall(printed(compiled) if text is None else text)
     names = Counter(opcode for _, opcode in found)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from parity_tests import targets
-from parity_tests.evidence.settings_found import SettingsFound
+from parity_tests.evidence.found import SettingsFound
 
 # They say where JAX writes or what it tells, and nothing of a result.
 _ASIDE = ("log", "debug", "cache", "traceback", "pprint", "dump", "enable_compilation_cache")
@@ -19,10 +19,6 @@ def settings(target: str, *, jax_first: bool) -> SettingsFound:
     """Import a target, and return what JAX is set to then; with `jax_first` JAX starts before.
 
     To be called in a process that has not imported JAX.
-
-    Example::
-
-        settings("my_model:step", jax_first=False).devices
     """
     if jax_first:
         _start()

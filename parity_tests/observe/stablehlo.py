@@ -75,10 +75,6 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
     """Count over an MLIR module, as `lowered.compiler_ir()` returns it.
 
     `inlined` has the constants larger than `embed_threshold` bytes.
-
-    Example::
-
-        count(jax.jit(f).lower(x).compiler_ir(), embed_threshold=32).const_args
     """
     names: Counter[str] = Counter()
     constants, constant_bytes, callbacks = 0, 0, 0
@@ -117,22 +113,12 @@ def count(module: Any, *, embed_threshold: int) -> ModuleCounts:
 
 
 def printed(module: Any) -> str:
-    """Print an MLIR module, with constants of more than a few elements elided.
-
-    Example::
-
-        printed(jax.jit(f).lower(x).compiler_ir()).count("stablehlo.add")
-    """
+    """Print an MLIR module, with constants of more than a few elements elided."""
     return str(module.operation.get_asm(large_elements_limit=_MOST_PRINTED))
 
 
 def text_bytes(lowered: Any, text: str) -> int:
-    """Return the length of the text of a lowered stage of JAX; `text` is what `printed` printed.
-
-    Example::
-
-        text_bytes(lowered, printed(lowered.compiler_ir()))
-    """
+    """Return the length of the text of a lowered stage of JAX; `text` is what `printed` printed."""
     # Few modules have large constants. The others are printed once.
     return len(lowered.as_text() if _ELIDED in text else text)
 

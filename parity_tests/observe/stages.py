@@ -23,9 +23,8 @@ from jax.interpreters import mlir
 
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr import counts
-from parity_tests.jaxpr.constant_work import ConstantWork, constant_work
-from parity_tests.jaxpr.live_part import live_part
-from parity_tests.jaxpr.operations import equations_at_work
+from parity_tests.jaxpr.rewriting import live_part
+from parity_tests.jaxpr.work import ConstantWork, constant_work, equations_at_work
 from parity_tests.observe import (
     calls,
     device_buffers,

@@ -21,10 +21,9 @@ from parity_tests.planned.libraries import WithLibraries, with_libraries
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
 from parity_tests.planned.searching import leave
 from parity_tests.planned.selecting import selected, with_libraries_taken
-from parity_tests.planned.sharding import Shard, programs_of_shard
 from parity_tests.planned.spec import LARGEST_TASK, Spec, SpecError
 from parity_tests.planned.task_process import FolderError
-from parity_tests.planned.tasks import Cutter, Task
+from parity_tests.planned.tasks import Shard, Task, programs_of_shard
 from reports.rows.plan import PlanLibrary, State
 from reports.store.plan_reading import list_plans, seconds_by_name
 from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
@@ -186,7 +185,7 @@ def _tasks(texts: Sequence[str], found: _Planned, rounds: int = 0) -> list[Task]
     return [
         task
         for environment in found.plan.environments
-        for task in Cutter(
+        for task in Task(
             campaign=found.spec.campaign,
             python=environment.python,
             environment=environment.spec,
@@ -194,7 +193,7 @@ def _tasks(texts: Sequence[str], found: _Planned, rounds: int = 0) -> list[Task]
             rounds=rounds,
             jax=environment.found.jax,
             jaxlib=environment.found.jaxlib,
-        ).tasks([each for each in pending if each.environment == environment.label])
+        ).cut([each for each in pending if each.environment == environment.label])
     ]
 
 

@@ -29,7 +29,7 @@ from parity_tests.environments.making import environment_for
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe.environment import version
 from parity_tests.planned.going import Outcome
-from parity_tests.planned.task_process import POLL_SECONDS, perform
+from parity_tests.planned.task_process import POLL_SECONDS, run_here
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
 from reports.views.texts import counted
 
@@ -68,14 +68,15 @@ def run_on_worker(text: str) -> str:
             task = task.model_copy(update={"python": made.python})
         _check_versions(task)
         with temporary_folder() as own:
-            return perform(task, own / task.key, look=_look_for_client()).model_dump_json()
+            [(_, outcome)] = run_here(iter([task]), own, at_work=_look_for_client())
+            return outcome.model_dump_json()
     except (OSError, ValueError) as error:
         address = get_worker().address
         why = f"worker {address} on {platform.node()} runs no tasks: {error}"
         return TaskLost(key=task.key, why=why, unfit_worker=address).model_dump_json()
 
 
-def _look_for_client() -> Callable[[], None]:
+def _look_for_client() -> Callable[[float, str], None]:
     """Return what raises Dask's `Reschedule` once nobody waits for the task of this thread.
 
     Dask ends no thread: a worker would be busy with the task of a client that was killed. Where
@@ -87,7 +88,7 @@ def _look_for_client() -> Callable[[], None]:
     state = worker.state.tasks[worker.get_current_task()]
     run = state.run_id
 
-    def look() -> None:
+    def look(programs: float, now: str) -> None:
         if state.state == "cancelled" or state.run_id != run:
             raise Reschedule
 

@@ -141,8 +141,8 @@ def read_kept(file: Path) -> Interesting:
 
         len(read_kept(Path("kept.json")).recipes)
     """
+    from parity_tests.fuzz.coverage import is_valid
     from parity_tests.fuzz.recipe import Recipe
-    from parity_tests.fuzz.validity import is_valid
 
     if not file.exists():
         return Interesting()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from parity_tests.planned.plan import PlannedProgram
-from parity_tests.planned.tasks import Task, TaskLost, TaskResult, halves
+from parity_tests.planned.tasks import Task, TaskLost, TaskResult
 from reports.rows import Environment
 from reports.rows.plan import State
 from reports.store.plan_records import TaskEnd
@@ -84,7 +84,7 @@ def _after_loss(writer: PlanWriter, task: Task, lost: TaskLost, tried: Counter[i
     tried.update(places)
     is_last = len(places) == 1 and tried[places[0]] >= task.campaign.attempts
     writer.lose(TaskEnd(task.key, lost=lost.why), places, for_good=is_last and not task.rounds)
-    return [] if is_last else halves(task)
+    return [] if is_last else task.halves()
 
 
 def _end(result: TaskResult) -> TaskEnd:

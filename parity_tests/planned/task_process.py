@@ -1,4 +1,4 @@
-"""The process of one task: started, pinned to processors, watched, and killed.
+"""Tasks on this machine: the process of each, started, pinned to processors, watched, and killed.
 
 A task has a process of its own, so that what it leaves behind ends with it, its processor time is
 its own, and whoever runs tasks, a thread of ours or a worker of a cluster, imports no JAX.
@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -20,12 +20,14 @@ from typing import BinaryIO
 import psutil
 from pydantic import ValidationError
 
+from parity_tests.planned.going import Outcome
 from parity_tests.planned.tasks import Task, TaskLost, TaskResult
 from parity_tests.processes.protocol import write
 from parity_tests.processes.worker_process import START_SECONDS, pause
 
 POLL_SECONDS = 0.05
-MOST_POLL_SECONDS = 0.5  # between two looks at a task that takes minutes
+_MOST_POLL_SECONDS = 0.5  # between two looks at a task that takes minutes
+_SAY_SECONDS = 1.0
 ENTRY = "parity_tests.planned.running"
 # What one step of a task may take, in time limits of a program and the start of its process: it is
 # measured, judged, and looked into, and each of these has its own limit.
@@ -171,13 +173,8 @@ def _log_of_started(task: Task, files: TaskFiles) -> BinaryIO:
         raise FolderError(files.folder, error.strerror or str(error)) from error
 
 
-def finished_before(task: Task, folder: Path) -> TaskResult | None:
-    """Return the result of a task that ended, and was not committed; None where there is none.
-
-    Example::
-
-        finished_before(task, folder / task.key) is None
-    """
+def _finished_before(task: Task, folder: Path) -> TaskResult | None:
+    """Return the result of a task that ended, and was not committed; None where there is none."""
     file = TaskFiles(folder).result
     if not file.exists():
         return None
@@ -188,24 +185,66 @@ def finished_before(task: Task, folder: Path) -> TaskResult | None:
     return found if found.key == task.key else None
 
 
-def perform(
-    task: Task, folder: Path, *, look: Callable[[], object] = lambda: None
-) -> TaskResult | TaskLost:
-    """Run a task in a process of its own, and wait for it; `look` is called now and then.
+def run_here(
+    tasks: Iterator[Task],
+    folder: Path,
+    *,
+    jobs: int = 1,
+    at_work: Callable[[float, str], object] = lambda programs, now: None,
+) -> Iterator[Outcome]:
+    """Run tasks as they come, at most `jobs` at a time, and return each as it ends.
 
-    Raises `FolderError`, and what `look` raises, which ends the process.
+    `at_work` is told once a second how many programs the tasks at work have behind them, and what
+    they do now; what it raises ends them. Processes are killed when the iterator is closed. Raises
+    `FolderError` where the folder of a task takes no more files.
 
     Example::
 
-        perform(task, folder / task.key)
+        for task, outcome in run_here(iter(tasks), folder, jobs=2): ...
     """
-    if (before := finished_before(task, folder)) is not None:
-        return before
-    running, begun = TaskProcess.start(task, folder), time.monotonic()
+    going: dict[int, TaskProcess] = {}
+    free, said, started = list(range(jobs)), 0.0, time.monotonic()
     try:
-        while (found := running.outcome()) is None:
-            look()
-            time.sleep(pause(time.monotonic() - begun, most=MOST_POLL_SECONDS))
-        return found
+        while True:
+            while free and (task := next(tasks, None)) is not None:
+                if (found := _finished_before(task, folder / task.key)) is not None:
+                    yield task, found
+                    continue
+                slot = free.pop(0)
+                going[slot] = TaskProcess.start(task, folder / task.key, processors_of(slot, jobs))
+                started = time.monotonic()
+            if not going:
+                return
+            for slot, running in list(going.items()):
+                if (outcome := running.outcome()) is not None:
+                    del going[slot]
+                    free.append(slot)
+                    yield running.task, outcome
+            if going and time.monotonic() - said >= _SAY_SECONDS:
+                said = time.monotonic()
+                programs = sum(each.share() * len(each.task.programs) for each in going.values())
+                at_work(programs, " | ".join(each.now for each in going.values() if each.now))
+            time.sleep(pause(time.monotonic() - started, most=_MOST_POLL_SECONDS))
     finally:
-        running.kill()
+        for running in going.values():
+            running.kill()
+
+
+def processors_of(slot: int, jobs: int, available: Sequence[int] | None = None) -> list[int]:
+    """Return the processors of one of `jobs` slots: a share of those that this process may use.
+
+    With more slots than processors, several slots share one.
+
+    Example::
+
+        >>> processors_of(1, 2, [0, 1, 2, 3])
+        [2, 3]
+        >>> processors_of(4, 5, [0, 1])
+        [0]
+    """
+    if available is None:
+        available = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+    share = len(available) // jobs
+    if not available or not share:
+        return list(available[slot % len(available) :][:1]) if available else []
+    return list(available[slot * share : (slot + 1) * share])

@@ -7,7 +7,7 @@ alone, and the side is none the worse for it. Or the program is called as it is 
 from __future__ import annotations
 
 from parity_tests.evidence.folder_layout import ProgramFiles
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Recorded, record_of
 from parity_tests.processes.kept_files import finish
 from parity_tests.processes.protocol import to_json, write

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
-from parity_tests.evidence.hazards_found import HazardsFound
-from parity_tests.evidence.settings_found import SettingsFound
+from parity_tests.evidence.found import HazardsFound, SettingsFound
 from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Failure, Side
 from reports.rows.bench import BenchTurn, TurnTaken

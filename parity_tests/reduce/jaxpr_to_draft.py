@@ -66,10 +66,6 @@ def read_unevaluated(closed_jaxpr: Any, operands: Sequence[Any]) -> tuple[Draft,
 
     Nothing is evaluated and no array is copied: the program may have effects, and its arrays are
     the user's own. Raises `CannotReadError` as `read` does.
-
-    Example::
-
-        draft, arrays = read_unevaluated(traced.jaxpr, jax.tree.leaves(arguments))
     """
     held = HeldArrays()
     return _with_x64(_draft(closed_jaxpr, operands, held)), held.recorded

@@ -31,11 +31,18 @@ from parity_tests.reduce import draft as drafts
 from parity_tests.reduce import edits
 from parity_tests.reduce.draft import Draft, Store
 from parity_tests.reduce.pruning import cleaned
-from parity_tests.reduce.question import Question, ReduceError, symptom_to_keep
 from parity_tests.reduce.search import Search
 from parity_tests.reduce.stand_alone_file import Written
 from parity_tests.reduce.symptom import Symptom
-from parity_tests.reduce.trials import START_SECONDS, Trials, header_of, is_standalone
+from parity_tests.reduce.trials import (
+    START_SECONDS,
+    Question,
+    ReduceError,
+    Trials,
+    header_of,
+    is_standalone,
+    symptom_to_keep,
+)
 from parity_tests.targets import TargetError
 
 

@@ -14,7 +14,7 @@ import jax
 from engine.ir.jaxprs import values_in
 from engine.runtime.watching import Execution
 from parity_tests.jaxpr.captured_uses import CapturedUse
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.findings import Findings
 from parity_tests.observe.hazards import arrays, devices

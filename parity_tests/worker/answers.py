@@ -9,8 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from parity_tests.evidence.hazards_found import HazardsFound
-from parity_tests.evidence.settings_found import SettingsFound
+from parity_tests.evidence.found import HazardsFound, SettingsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
     DraftRead,
@@ -243,7 +242,7 @@ def _draft_of(program: Program, desk: Desk) -> DraftRead | Unreadable:
 
 def print_jaxpr(request: protocol.PrintJaxpr, desk: Desk) -> PrintedJaxpr:
     """Trace one program on a side, and print its jaxpr with the lines that it comes from."""
-    from parity_tests.jaxpr.printed_lines import lines_of
+    from parity_tests.jaxpr.source_places import lines_of
     from parity_tests.observe.calls import without_addresses
     from parity_tests.observe.jit_on_side import jitted_on
 

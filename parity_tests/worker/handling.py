@@ -13,7 +13,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING
 
 from parity_tests.evidence.folder_layout import ProcessFiles
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.processes.early_starts import Work
 from reports.rows import Side
 

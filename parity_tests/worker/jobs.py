@@ -21,7 +21,7 @@ from parity_tests.evidence.folder_layout import (
     rerun_files,
     truth_files,
 )
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.own_packages import CollisionError
 from parity_tests.processes.protocol import (
     Job,

@@ -123,6 +123,16 @@ def again_of(row: SuiteComparison) -> str:
     return f"Again in fresh processes: {legacy} on jax-legacy, {simplified} on jax-simplified"
 
 
+def why_of(row: SuiteComparison) -> str:
+    """Return what helps with a test, at the line that raised; "" where that is not known.
+
+    Example::
+
+        why_of(row) == "test_model.py:7: capture a copy made before tracing, jnp.array(a)"
+    """
+    return ": ".join(filter(None, (row.where, row.action))) if row.action else ""
+
+
 def is_another_side(side: SuiteSide) -> bool:
     """Say whether JAX's own flag was not that of the side when its processes ended."""
     return side.flag_at_end is not None and not side.is_proven
@@ -154,7 +164,7 @@ def _lines(runs: SuiteRuns) -> Iterator[str]:
     }
     if said := ", ".join(f"{len(found):,} {name}" for name, found in counts.items() if found):
         yield f"Not simply alike: {said}"
-    if runs.differences:
+    if not all(each.action for each in runs.differences):
         yield WHAT_HELPS[0].upper() + WHAT_HELPS[1:]
     if runs.left_out:
         yield f"Stopped early: {counted(runs.left_out, 'test')} not among these"
@@ -196,10 +206,13 @@ def _tests(tests: Mapping[str, _Judged]) -> Table:
             Cell(verdict, tone=tone),
             *(Cell(str(outcome)) for _, outcome in sides_of(row)),
             Cell(row.interpreter),
+            Cell(why_of(row)),
         )
         for anchor, (row, verdict, tone) in tests.items()
     )
-    heads = columns(("test", "verdict", "jax-legacy", "jax-simplified", "interpreter"))
+    heads = columns(
+        ("test", "verdict", "jax-legacy", "jax-simplified", "interpreter", "what helps")
+    )
     return Table("Tests that are not simply alike", heads, rows, what="tests")
 
 
@@ -233,6 +246,8 @@ def _section(anchor: str, row: SuiteComparison, verdict: str, tone: Tone) -> Sec
     said = [Line(str(outcome), f"{side}:") for side, outcome in sides_of(row)]
     if again := again_of(row):
         said.append(Line(again))
+    if why := why_of(row):
+        said.append(Line(why, "What helps:"))
     return Section(
         title=row.test,
         state=verdict,

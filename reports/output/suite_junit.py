@@ -88,7 +88,7 @@ def _about_lists(result: SuiteResult) -> Iterator[TestCase]:
     for each in result.known:
         outcome: Outcome | None = None
         if each.state == "fixed":
-            outcome = failure("fixed", [entry(each)])
+            outcome = failure("matches nothing" if each.why else "fixed", [entry(each)])
         elif each.state == "not judged":
             outcome = skipped(entry(each))
         yield case(each.where, "known differences", outcome)

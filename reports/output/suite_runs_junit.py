@@ -19,6 +19,7 @@ from reports.documents.suite_runs import (
     judged,
     said_of,
     sides_of,
+    why_of,
 )
 from reports.output.junit_file import (
     Outcome,
@@ -78,6 +79,8 @@ def _said(row: SuiteComparison) -> Iterator[str]:
     yield said_of(row)
     if again := again_of(row):
         yield again
+    if why := why_of(row):
+        yield f"what helps: {why}"
     for side, of_side in sides_of(row):
         if of_side.text:
             yield f"---- {side}: {of_side.outcome} ----\n{of_side.text}"

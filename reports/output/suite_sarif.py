@@ -60,7 +60,7 @@ def _findings(result: SuiteResult) -> Iterator[sarif.SarifFinding]:
             continue
         seen.add(each.program)
         yield from _of_program(each)
-    for row in result.fixed:
+    for row in (*result.fixed, *result.misspelt):
         file, line = _place(row.where)
         yield sarif.SarifFinding(_GONE, _said(entry(row)), "error", file, line)
 

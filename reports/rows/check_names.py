@@ -28,5 +28,6 @@ FLIPS = "flag flips"
 Flips = Literal["called", "lowered", "first"]
 # No check: the stage in which stock sides call a program that is not one jitted function.
 AS_WRITTEN = "calls as written"
+DONATING = "donating call"  # as its user makes it, of a program that is one jitted function
 PLACED = "placement as written"
 SETTINGS = "settings left alone"

@@ -158,20 +158,19 @@ def _first_statement(what: str) -> str:
 def _agreement(programs: Sequence[ProgramRow]) -> str:
     """Say on how many programs our pipelines agree with stock JAX in the same mode."""
     states = [agreement_of(row) for row in programs]
-    compared = [state for state in states if state]
-    if not compared:
+    if not any(states):
         return "pipelines: constparity's own were not compared with stock JAX"
     differing = [row.name for row, state in zip(programs, states, strict=True) if state == "differ"]
-    lost = compared.count("not compared")
+    agreeing = states.count("agree")
+    lost = len(programs) - agreeing - len(differing)
     beside = f"; {lost:,} could not be compared" if lost else ""
     if differing:
         return (
             f"pipelines: constparity's own differ from stock JAX on {len(differing):,} of "
-            f"{len(compared):,} programs{listed_names(differing)}{beside}"
+            f"{len(programs):,} programs{listed_names(differing)}{beside}"
         )
-    agreeing = compared.count("agree")
     return (
-        f"pipelines: constparity's own agree with stock JAX on {agreeing:,} of {len(compared):,} "
+        f"pipelines: constparity's own agree with stock JAX on {agreeing:,} of {len(programs):,} "
         f"programs{beside}"
     )
 

@@ -216,11 +216,16 @@ class SuiteResult(Row):
     @property
     def fixed(self) -> tuple[SuiteKnown, ...]:
         """The entries of known differences that are to be deleted: nothing differs there."""
-        return tuple(each for each in self.known if each.state == "fixed")
+        return tuple(each for each in self.known if each.state == "fixed" and not each.why)
+
+    @property
+    def misspelt(self) -> tuple[SuiteKnown, ...]:
+        """The entries of known differences that are to be mended: nothing has their name."""
+        return tuple(each for each in self.known if each.state == "fixed" and each.why)
 
     @property
     def fails(self) -> bool:
         """Whether the run is a failure, also where every test has passed."""
         unmeasured = self.measured is not None and self.measured.problem
-        lists = self.fixed or self.baseline
+        lists = self.fixed or self.misspelt or self.baseline
         return bool(self.failing or self.lost or lists or self.broken or unmeasured)

@@ -60,7 +60,8 @@ class SuiteComparison(Row):
     """One test on both sides of an interpreter, where there is something to say.
 
     `again` are the outcomes of the second run, on legacy and on simplified; None where it was not
-    run again.
+    run again. `where` is the line that raised where simplified fails alone, `action` what helps; ""
+    where they are not known.
     """
 
     test: str
@@ -68,6 +69,8 @@ class SuiteComparison(Row):
     legacy: SuiteOutcome
     simplified: SuiteOutcome
     again: tuple[str, str] | None = None
+    where: str = ""
+    action: str = ""
 
 
 class SuiteVersionChange(Row):

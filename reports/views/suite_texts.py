@@ -94,6 +94,8 @@ def answer(result: SuiteResult) -> tuple[str, Tone]:
     if result.fixed:
         gone = _as(len(result.fixed), "known difference is", "known differences are")
         return f"{gone} gone", "bad"
+    if result.misspelt:
+        return f"{_as(len(result.misspelt), 'entry matches', 'entries match')} nothing", "bad"
     if result.baseline:
         return f"{counted(len(result.baseline), 'program')} not as in the baseline", "bad"
     if result.broken:
@@ -127,6 +129,7 @@ def states(result: SuiteResult) -> str:
         states(result) == "2 new, 1 known, 1 fixed"
     """
     counts = {"new": 0, "known": 0, "expired": 0, "fixed": len(result.fixed)}
+    counts["matching nothing"] = len(result.misspelt)
     for each in result.differences:
         counts[each.state] += 1
     return ", ".join(f"{count:,} {state}" for state, count in counts.items() if count)

@@ -7,10 +7,10 @@ from pathlib import Path
 from parity_tests.planned import task_process
 from parity_tests.planned.cluster import ClusterRunner
 from parity_tests.planned.going import go_on, programs_of
-from parity_tests.planned.local import run_here
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec
-from parity_tests.planned.tasks import Cutter
+from parity_tests.planned.task_process import run_here
+from parity_tests.planned.tasks import Task
 from reports.store.plan_records import PlanBegin, PlannedText
 from reports.store.plans import opened_plan
 from tests.helpers.built_grids import ENVIRONMENT
@@ -26,7 +26,7 @@ def planned(names, corpus="models", environment="here"):
 
 def tasks(names, **changes):
     """Cut programs of some names into tasks of two."""
-    return Cutter(CampaignSpec(**{"task_size": 2, **changes})).tasks(planned(names))
+    return Task(campaign=CampaignSpec(**{"task_size": 2, **changes})).cut(planned(names))
 
 
 def begin(names, **changes):
@@ -49,7 +49,7 @@ def begin(names, **changes):
 
 def left_of(plan):
     """Cut the programs that a plan has not run into tasks of two."""
-    return Cutter(CampaignSpec(task_size=2)).tasks(programs_of(plan.pending()))
+    return Task(campaign=CampaignSpec(task_size=2)).cut(programs_of(plan.pending()))
 
 
 def main(store, digest, where, *names):

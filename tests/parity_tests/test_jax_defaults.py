@@ -7,7 +7,7 @@ import pytest
 
 from parity_tests.evidence import values
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jaxpr.replace_captured import with_other_elements
+from parity_tests.jaxpr.rewriting import with_other_elements
 from parity_tests.own_jit import OwnJit
 
 WITH_NAN = jnp.array([np.nan, 0.0, 2.0])

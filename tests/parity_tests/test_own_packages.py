@@ -62,6 +62,21 @@ def test_a_collision_names_both_places(users):
     )
 
 
+def test_all_names_that_are_taken_twice_are_told_at_once(users, monkeypatch):
+    folder = users(reports="", engine="")
+    both = f"rename yours, and likewise 'reports' ({folder}/reports.py)"
+    assert own_packages.collision_of("engine").endswith(both)
+    other = f"rename yours, and likewise 'engine' ({folder}/engine.py)"
+    assert own_packages.collision_of("reports").endswith(other)
+    theirs = ModuleType("reports")
+    theirs.__file__ = f"{folder}/reports.py"
+    monkeypatch.setitem(sys.modules, "reports", theirs)
+    monkeypatch.setattr(own_packages, "_opened", [])
+    with pytest.raises(CollisionError) as raised:
+        own_packages.open_to_process((*TESTER, *ENGINE))
+    assert str(raised.value).endswith(other)
+
+
 def test_a_module_is_a_collision_and_a_folder_of_reports_is_none(users):
     folder = users(engine="", reports__of_march="")
     assert f"({folder}/engine.py)" in own_packages.collision_of("engine")

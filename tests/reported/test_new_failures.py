@@ -8,7 +8,7 @@ from parity_tests import targets
 from parity_tests.advice import advice
 from parity_tests.cli import app
 from parity_tests.evidence.folder_layout import ProcessFiles
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Evidence
 from parity_tests.experiments import culprit, in_worker, repeated
 from parity_tests.experiments.repeated import AcrossStock, across_stock

@@ -26,7 +26,7 @@ import psutil
 from parity_tests.planned.going import go_on
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.spec import CampaignSpec
-from parity_tests.planned.tasks import Cutter, Task, TaskResult
+from parity_tests.planned.tasks import Task, TaskResult
 from reports import render_report
 from reports.output import json_file
 from reports.rows import Environment
@@ -84,7 +84,7 @@ def measure_store(
             environments=(environment,), settings={}, machine="a machine",
             programs=[PlannedText(p.place, 0, p.name, p.model_dump_json()) for p in programs],
         )  # fmt: skip
-        tasks = Cutter(CampaignSpec(task_size=size)).tasks(programs)
+        tasks = Task(campaign=CampaignSpec(task_size=size)).cut(programs)
         sent = [result(task, rows, environment).model_dump_json() for task in tasks[:5]]
         resident: list[int] = []  # in MiB, from before the first commit
 

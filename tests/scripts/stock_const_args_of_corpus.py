@@ -12,8 +12,8 @@ import jax
 
 from parity_tests import targets
 from parity_tests.jaxpr.bodies import bodies_of, inner, structure_of
-from parity_tests.jaxpr.live_part import live_part
-from parity_tests.jaxpr.stock_const_args import stock_const_args
+from parity_tests.jaxpr.captured_uses import stock_const_args
+from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.observe import stablehlo
 from parity_tests.observe.jit_on_side import stock_embed_threshold
 

@@ -9,21 +9,15 @@ from __future__ import annotations
 
 import libcst as cst
 
-from parity_tests.lint.kinds.annotations import is_jax_class
 from parity_tests.lint.kinds.expressions import OfExpressions
 from parity_tests.lint.kinds.names import OfNames
-from parity_tests.lint.kinds.values import Kind, Value
+from parity_tests.lint.kinds.values import Kind, Value, is_jax_class
 
 __all__ = ["Kind", "Kinds", "Value"]
 
 
 class Kinds(OfNames, OfExpressions):
-    """Finds the kinds of the expressions of one file.
-
-    Example::
-
-        Kinds(module).of(expression)
-    """
+    """Finds the kinds of the expressions of one file."""
 
     def is_jax_class(self, node: cst.CSTNode) -> bool:
         """Say whether a class is JAX's, and no namesake."""

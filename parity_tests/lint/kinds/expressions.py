@@ -6,18 +6,21 @@ from dataclasses import replace
 
 import libcst as cst
 
-from parity_tests.lint.kinds.annotations import of_annotation
 from parity_tests.lint.kinds.finder import Finder
-from parity_tests.lint.kinds.of_jax import (
+from parity_tests.lint.kinds.values import (
     ATTRIBUTES,
     ELEMENTS,
     JAXPR,
     METHODS,
     RESULTS,
+    Kind,
+    Value,
     body,
     by_name,
+    of_annotation,
+    taken_apart,
+    tuple_of,
 )
-from parity_tests.lint.kinds.values import Kind, Value, taken_apart, tuple_of
 from parity_tests.lint.module import dotted_tail, text_of
 from parity_tests.lint.records import Confidence
 

@@ -52,12 +52,7 @@ class Finder(ABC):
 
 
 class Indexes:
-    """The tables of one file in which kinds are looked up.
-
-    Example::
-
-        Indexes(module).calls["evaluate"]
-    """
+    """The tables of one file in which kinds are looked up."""
 
     def __init__(self, module: Module) -> None:
         self.module = module

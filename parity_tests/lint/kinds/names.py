@@ -5,10 +5,16 @@ from __future__ import annotations
 import libcst as cst
 from libcst import metadata
 
-from parity_tests.lint.kinds.annotations import of_annotation
 from parity_tests.lint.kinds.finder import Finder
-from parity_tests.lint.kinds.of_jax import ELEMENTS, by_name
-from parity_tests.lint.kinds.values import Kind, Value, taken_apart, tuple_of
+from parity_tests.lint.kinds.values import (
+    ELEMENTS,
+    Kind,
+    Value,
+    by_name,
+    of_annotation,
+    taken_apart,
+    tuple_of,
+)
 from parity_tests.lint.module import dotted_tail
 from parity_tests.lint.records import Confidence
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from parity_tests.advice import advice
 from parity_tests.jaxpr.captured import identity
-from parity_tests.jaxpr.captured_uses import CapturedUse
-from parity_tests.jaxpr.constant_work import constant_work
-from parity_tests.jaxpr.stock_const_args import stock_const_args
+from parity_tests.jaxpr.captured_uses import CapturedUse, stock_const_args
+from parity_tests.jaxpr.work import constant_work
 from parity_tests.observe.device_buffers import Held
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of, hoisted_uses
 from reports.rows import Hazard

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from parity_tests.evidence.hazards_found import HazardsFound
+from parity_tests.evidence.found import HazardsFound
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.source_places import code_at
 from parity_tests.observe import failures
@@ -66,12 +66,7 @@ def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ..
 
 @jax_defaults()
 def of_trace(traced: TracedProgram) -> tuple[Hazard, ...]:
-    """Return the hazards of a program that reads nothing while stock JAX traces it after the flip.
-
-    Example::
-
-        of_trace(traced)[0].line
-    """
+    """Return the hazards of a program that reads nothing while JAX traces it after the flip."""
     return tuple(_with_code(each) for find in DETECTORS.values() for each in find(traced))
 
 
@@ -80,12 +75,7 @@ def _with_code(hazard: Hazard) -> Hazard:
 
 
 def reads_before_its_end(program: Program, reads: str) -> tuple[Hazard, ...]:
-    """Return the reads of a program whose simplified form ended its process; `reads` are its file.
-
-    Example::
-
-        reads_before_its_end(targets.load_one("my_model:step"), file.read_text())[0].line
-    """
+    """Return the reads, from their file, of a program whose simplified form ended its process."""
     return tuple(_of_reads(read_before_its_end(program, read_back(reads))))
 
 
@@ -94,10 +84,6 @@ def reads_of_calls(before: Reads, after: str, *, at_import: bool) -> tuple[Hazar
 
     `before` was read before the flip, and `after` is the file of the reads after it. With
     `at_import` they are of an import that fails after the flip.
-
-    Example::
-
-        reads_of_calls(reads, file.read_text(), at_import=False)[0].line
     """
     both = BothForms(before, read_back(after), changes=at_import, in_calls=True)
     return tuple(_of_reads(both))
@@ -107,10 +93,6 @@ def changing_reads(program: Program) -> tuple[Hazard, ...]:
     """Return the reads of jaxprs or the flag for which a program is another one after the flip.
 
     Raises whatever the program raises in legacy form, or raises without a read.
-
-    Example::
-
-        changing_reads(parity_tests.targets.load_one("my_model:step"))[0].line
     """
     _, both = traced_in_forms(program)
     return tuple(each for each in _of_reads(both) if each.changes_program)

@@ -11,7 +11,7 @@ import jax
 
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.donating_jits import DonatingJit, donating_jits
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.jaxpr.same_program import is_same_program
 from parity_tests.observe.hazards.reads import BothForms, in_form
 from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold, traced_as_it_takes

@@ -144,13 +144,7 @@ def environments_noted(reads: Reads) -> Iterator[None]:
 
 @contextmanager
 def environments_told(on_read: Callable[[Mapping[str, str]], object]) -> Iterator[None]:
-    """Tell a function each environment that a block starts a process with, or opens as a file.
-
-    Example::
-
-        with environments_told(print):
-            subprocess.run(["true"])
-    """
+    """Tell a function each environment that a block starts a process with, or opens as a file."""
     if not _hooked:  # a hook cannot be taken away, and does nothing where nobody is told
         sys.addaudithook(_hook)
         _hooked.append(True)

@@ -106,11 +106,6 @@ def left_in(file: Path | None) -> Iterator[Callable[[Site, Seen], object]]:
     """Yield a function that leaves reads in a file, which is made for the first one.
 
     Without a file it leaves nothing.
-
-    Example::
-
-        with left_in(Path("reads")) as leave, recording(leave):
-            jax.make_jaxpr(f)(x).consts
     """
     counts: Counter[Site] = Counter()
     if file is None:
@@ -131,12 +126,7 @@ def left_in(file: Path | None) -> Iterator[Callable[[Site, Seen], object]]:
 
 
 def read_back(text: str) -> Reads:
-    """Return the reads of such a file.
-
-    Example::
-
-        read_back(Path("reads").read_text()).sites()[0].place.line
-    """
+    """Return the reads of such a file."""
     reads = Reads()
     # The process may have ended within a line.
     for line in text[: text.rfind("\n") + 1].splitlines():

@@ -70,13 +70,7 @@ _found: dict[str, tuple[str, Reads]] = {}
 
 @contextmanager
 def recorded_import(target: str) -> Iterator[None]:
-    """Record what is read in a block that imports the module of a target, the first time.
-
-    Example::
-
-        with recorded_import("my_model:step"):
-            targets.load_one("my_model:step")
-    """
+    """Record what is read in a block that imports the module of a target, the first time."""
     module = targets.split(target)[0]
     if module in _found:
         yield
@@ -90,12 +84,7 @@ def recorded_import(target: str) -> Iterator[None]:
 
 
 def reads_reaching(target: str) -> Iterator[tuple[Site, Seen, Seen]]:
-    """Yield the lines whose reads at import a program depends on, and what each form reads there.
-
-    Example::
-
-        list(reads_reaching("my_model:step"))
-    """
+    """Yield the lines whose reads at import a program depends on, and what each form reads."""
     for site, seen in _reaching(target):
         if site.subject == "flag":
             yield site, Seen(0), Seen(1)
@@ -112,10 +101,6 @@ def needs_legacy(target: str) -> bool:
     """Say whether a program depends on a read at import that says nothing in this process.
 
     In simplified form an import reads no captured arrays where legacy form may have some.
-
-    Example::
-
-        needs_legacy("my_model:step")
     """
     reaching = _reaching(target)
     return any(site.subject in _OF_LEGACY and seen.count == 0 for site, seen in reaching)
@@ -196,10 +181,6 @@ def reads_of_calls(
     With `at_import`, what its import reads is recorded, and nothing is called. What it raises ends
     the record. `file` takes each read as it is made, since a callback may end the process. Stages
     that were made at import are known, so that their reads are told.
-
-    Example::
-
-        reads_of_calls(lambda: targets.load_one("my_model:step"), "jax-legacy", file).sites()
     """
     found = Reads()
     is_told = at_import

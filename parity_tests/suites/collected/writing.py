@@ -20,7 +20,7 @@ import numpy as np
 from engine.ir.array_snapshots import memory_captured
 from engine.ir.jaxprs import bodies_in, constant_key, values_in
 from engine.runtime.watching import Execution
-from parity_tests.evidence.chunks import have_equal_bytes
+from parity_tests.evidence.distances import have_equal_bytes
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import device_buffers

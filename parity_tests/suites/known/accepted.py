@@ -7,7 +7,7 @@ and for the whole run.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -75,12 +75,14 @@ class Accepted:
 
     def _judged(self, entry: Entry, result: SuiteResult, selection: Selection) -> SuiteKnown:
         matched = sum(map(entry.accepts, result.differences))
-        why = "" if matched else _why_not_judged(entry, result, selection)
-        state: EntryState = "not judged" if why else "fixed"
+        state: EntryState = "fixed"
+        why = ""
         if matched:
             state = "expired" if entry.is_expired(self.today, self.jax) else "known"
-        elif state == "fixed":
-            why = _why_nothing_has_its_name(entry, result)
+        elif not (why := _why_no_test_has_its_name(entry, selection)):
+            why = _why_not_judged(entry, result, selection)
+            state = "not judged" if why else "fixed"
+            why = why or _why_nothing_has_its_name(entry, result)
         return SuiteKnown(
             where=entry.where,
             test=entry.test,
@@ -105,12 +107,23 @@ def _why_not_judged(entry: Entry, result: SuiteResult, selection: Selection) -> 
     return ""
 
 
+def _why_no_test_has_its_name(entry: Entry, selection: Selection) -> str:
+    """Say that no test of its file is the entry's; "" where one is, or the run cannot tell."""
+    if not selection.has_all_of_file(entry.test) or any(map(entry.covers, selection.known)):
+        return ""
+    return f"no test is called {entry.test!r}{_hint(entry.test, selection.known)}"
+
+
 def _why_nothing_has_its_name(entry: Entry, result: SuiteResult) -> str:
     if not entry.program or any(entry.is_of(each.name, each.source) for each in result.programs):
         return ""
-    close = get_close_matches(entry.program, {each.name for each in result.programs}, 1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    hint = _hint(entry.program, {each.name for each in result.programs})
     return f"no program that ran is called {entry.program!r}{hint}"
+
+
+def _hint(name: str, names: Collection[str]) -> str:
+    close = get_close_matches(name, names, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _because(entry: Entry) -> str:

@@ -40,8 +40,18 @@ class Selection:
 
     def has(self, test: str) -> bool:
         """Say whether the run knows a test, whatever became of it."""
-        groups = (self.completed, self.skipped, self.failed, self.deselected, self.lost)
-        return any(test in group for group in groups)
+        return test in self.known
+
+    @property
+    def known(self) -> frozenset[str]:
+        """All tests that the run knows, whatever became of them."""
+        groups = (self.skipped, self.failed, self.deselected, self.lost)
+        return self.completed.union(*groups)
+
+    def has_all_of_file(self, test: str) -> bool:
+        """Say whether the run knows every test of the file that a test, by node id, is in."""
+        file = f"{test.partition('::')[0]}::"
+        return not self.part and any(each.startswith(file) for each in self.known)
 
     def why_unknown(self, covers: Callable[[str], bool], *, one_test: bool) -> str:
         """Say why the run cannot tell that some tests see no difference; "" where it can.

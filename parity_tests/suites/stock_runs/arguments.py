@@ -43,17 +43,24 @@ _SELECTS_BY_CACHE = ("lf", "failedfirst", "stepwise")
 
 
 def arguments_of_children(config: pytest.Config) -> list[str]:
-    """Return the arguments of the command line, addopts and PYTEST_ADDOPTS, without our own."""
-    given = [
+    """Return the arguments that were given, and those that a child needs to find the same suite."""
+    added = [
         # Node ids begin at the root, which pytest would look for from the arguments that are left.
         f"--rootdir={config.rootpath}",
         f"--config-file={config.inipath or os.devnull}",
+    ]
+    if config.pluginmanager.has_plugin("logging"):  # else the option is none, and pytest warns
+        added[:0] = ["-o", "log_file="]
+    return [*added, *given_arguments(config)]
+
+
+def given_arguments(config: pytest.Config) -> list[str]:
+    """Return the arguments of addopts, PYTEST_ADDOPTS and the command line, without our own."""
+    given = [
         *config.getini("addopts"),
         *shlex.split(os.environ.get("PYTEST_ADDOPTS", "")),
         *config.invocation_params.args,
     ]
-    if config.pluginmanager.has_plugin("logging"):  # else the option is none, and pytest warns
-        given[:0] = ["-o", "log_file="]
     flags = {name for name, value in vars(config.option).items() if isinstance(value, bool)}
     return without_ours([str(each) for each in given], flags)
 

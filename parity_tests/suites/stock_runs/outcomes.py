@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.suites.stock_runs.heard import Heard, Phase, Uncollected
 from parity_tests.suites.stock_runs.side_run import SideRun, SuitePython
 from reports.rows.suite_runs import SuiteOutcome, SuiteSide
@@ -18,6 +19,8 @@ GOOD = ("passed", "skipped", "xfailed", "xpassed")
 
 # Addresses, names of temporary files, and numbers: these are others in each process.
 _PASSING = re.compile(r"0x[0-9a-fA-F]+|\btmp[a-z0-9_]{8}\b|[-+]?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+# The line that pytest writes below the source of each frame; the last one raised.
+_RAISED = re.compile(r"^([^\s:]+\.py:\d+): ", re.MULTILINE)
 # Lines that pytest marks as those of the exception; the others show the source.
 _OF_EXCEPTION = re.compile(r"^E  +(.*)$", re.MULTILINE)
 
@@ -107,6 +110,20 @@ def without_numbers(text: str) -> str:
         'off by # at #'
     """
     return " ".join(_PASSING.sub("#", text).split())
+
+
+def why_of(legacy: SuiteOutcome, simplified: SuiteOutcome) -> tuple[str, str]:
+    """Return the line that raised where simplified fails alone, and what helps; "" where unknown.
+
+    Example::
+
+        why_of(passed, failed) == ("test_model.py:7", "capture a copy made before tracing, ...")
+    """
+    if not simplified.summary or legacy.summary:
+        return "", ""
+    raised = [each for each in _RAISED.findall(simplified.text) if "site-packages" not in each]
+    said = "\n".join((simplified.summary, *_OF_EXCEPTION.findall(simplified.text)))
+    return next(reversed(raised), ""), what_helps(said)
 
 
 def have_one_reason(one: SuiteOutcome, other: SuiteOutcome) -> bool:

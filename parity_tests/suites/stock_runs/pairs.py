@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parity_tests.processes.worker_process import supervise
-from parity_tests.suites.stock_runs.outcomes import NOT_RUN, outcome_of
+from parity_tests.suites.stock_runs.outcomes import NOT_RUN, outcome_of, why_of
 from parity_tests.suites.stock_runs.side_run import Asked, SideRun, SuitePython
 from reports.rows.suite_runs import STOCK_SIDES, StockSide, SuiteComparison
 
@@ -42,12 +42,15 @@ class Pair:
     def compared(self, test: str) -> SuiteComparison:
         """Return what both sides made of a test."""
         legacy, simplified = (outcome_of(self.first[side], test) for side in STOCK_SIDES)
+        where, action = why_of(legacy, simplified)
         return SuiteComparison(
             test=test,
             interpreter=self.python.name,
             legacy=legacy,
             simplified=simplified,
             again=self._again(test),
+            where=where,
+            action=action,
         )
 
     def _again(self, test: str) -> tuple[str, str] | None:

@@ -63,6 +63,7 @@ class StockRuns:
         self._options = arguments.options_of_children(config)
         self._options["basetemp"] = config.option.basetemp
         self._arguments = arguments.arguments_of_children(config)
+        self._given = arguments.given_arguments(config)
         _without_workers(config)
         try:
             pythons = suite_pythons(config.option.constparity_python)
@@ -78,7 +79,7 @@ class StockRuns:
         option = session.config.option
         if option.collectonly:
             # As pytest's --junitxml: a report, which says that no test ran.
-            self.result = result_of([], [], self._arguments)
+            self.result = result_of([], [], self._given)
             self._said.append("--collect-only: no test ran, so nothing was compared")
             return None
         if session.testsfailed and not option.continue_on_collection_errors:
@@ -119,7 +120,7 @@ class StockRuns:
             reported.append(verdict)
         told = {verdict.test for verdict in reported}
         self.result = result_of(
-            self._pairs, reported, self._arguments, left_out=len(items.keys() - told)
+            self._pairs, reported, self._given, left_out=len(items.keys() - told)
         )
 
     def _refuse_without_beginning(self, pair: Pair) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from parity_tests.suites.stock_runs.outcomes import without_numbers
-from reports.documents.suite_runs import WHAT_HELPS
+from reports.documents.suite_runs import WHAT_HELPS, why_of
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide, SuiteVersionChange
 
 MOST_TESTS = 10  # of a group
@@ -26,7 +26,7 @@ def summary_lines(result: SuiteRuns) -> Iterator[str]:
         yield f"stopped early: {result.left_out} of the tests are not among these"
     yield f"{result.alike} alike{_counts(result)}"
     yield from _grouped("different", result.differences)
-    if result.differences:
+    if not all(each.action for each in result.differences):
         yield WHAT_HELPS
     yield from _grouped(
         "not repeatable: different once, alike when run again", result.not_repeatable
@@ -71,8 +71,13 @@ def _grouped(title: str, found: Sequence[SuiteComparison]) -> Iterator[str]:
         key = (each.interpreter, without_numbers(_said(each)))
         groups.setdefault(key, []).append(each)
     yield from _listed(
-        title, {_said(group[0]): [each.test for each in group] for group in groups.values()}
+        title, {_with_why(group[0]): [each.test for each in group] for group in groups.values()}
     )
+
+
+def _with_why(compared: SuiteComparison) -> str:
+    why = why_of(compared)
+    return f"{_said(compared)}\n    -> {why}" if why else _said(compared)
 
 
 def _said(compared: SuiteComparison) -> str:
@@ -97,7 +102,7 @@ def _listed(title: str, groups: Mapping[str, Sequence[str]]) -> Iterator[str]:
         yield ""
         yield f"{title}: {sum(map(len, groups.values()))}"
     for said, tests in by_size[:MOST_GROUPS]:
-        yield f"  {len(tests)} x {said}"
+        yield from f"  {len(tests)} x {said}".splitlines()
         yield from (f"    {test}" for test in tests[:MOST_TESTS])
         if len(tests) > MOST_TESTS:
             yield f"    and {len(tests) - MOST_TESTS} more"

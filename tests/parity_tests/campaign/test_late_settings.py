@@ -40,9 +40,10 @@ def test_flags_that_an_import_sets_too_late_are_told_with_what_to_do(live):
             "it has --xla_force_host_platform_device_count=3 in XLA_FLAGS"
         )
         assert first.action == f"set it before the start, then compare again: {VARIABLE} " + (
-            "constparity run"
+            f"constparity run {program_file('trust/sets_devices')}"
         )
         assert row.reasons[0] == first.what
+        assert "today" not in " ".join(each.what for each in row.flip.reasons)
 
 
 def test_with_the_variable_set_the_programs_are_compared(monkeypatch):
@@ -55,7 +56,8 @@ def test_an_import_that_raises_because_jax_has_started_is_told(monkeypatch):
     [row] = rows("sets_numbers_of_devices")
     first = row.flip.reasons[0]
     assert "run by itself, it is imported (here it is not), it has 3 devices" in first.what
-    assert first.action.endswith("JAX_NUM_CPU_DEVICES='3' constparity run")
+    file = program_file("trust/sets_numbers_of_devices")
+    assert first.action.endswith(f"JAX_NUM_CPU_DEVICES='3' constparity run {file}")
     monkeypatch.setenv("JAX_NUM_CPU_DEVICES", "3")
     [row] = rows("sets_numbers_of_devices")
     assert answer_of(row.flip) == "yes"

@@ -34,6 +34,15 @@ def test_what_the_flip_verdict_said_is_not_said_again():
     assert list(told_once(reasons[3:], said)) == []
 
 
+def test_what_does_not_repeat_itself_is_said_once():
+    what = "jax-legacy does not repeat itself: in a second run the traced program is another"
+    reason = FlipReason(
+        outcome="not repeatable", kind="outputs", what=what, where="m.py:7", action="seed it"
+    )
+    said = flip().model_copy(update={"reasons": (reason,)})
+    assert list(told_once([f"{what} (m.py:7): seed it"], said)) == []
+
+
 def test_two_findings_stay_two():
     reasons = [
         outputs(PAIRS[0], "2"),

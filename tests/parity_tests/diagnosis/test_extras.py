@@ -4,7 +4,7 @@ import importlib.metadata
 
 import pytest
 
-from parity_tests.diagnosis.installed import extras
+from parity_tests.diagnosis.diagnose import extras
 
 
 def test_extras_of_this_installation_name_what_is_missing(monkeypatch):

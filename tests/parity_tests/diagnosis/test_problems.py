@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests.diagnosis.problems import problems
+from parity_tests.diagnosis.diagnose import problems
 from parity_tests.diagnosis.records import ChangedName, Diagnosis, SideShown
 from parity_tests.processes.own_sides import refusal_of
 

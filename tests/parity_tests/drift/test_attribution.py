@@ -12,8 +12,13 @@ from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import equation_values
 from parity_tests.drift.attribution import Drift, _Attribution, attribute, has_repeated
-from parity_tests.drift.first_equation import FirstDifference, first_difference
-from parity_tests.drift.rerun import OutOfTimeError, Reruns, warm_sides
+from parity_tests.drift.rerun import (
+    FirstDifference,
+    OutOfTimeError,
+    Reruns,
+    first_difference,
+    warm_sides,
+)
 from parity_tests.drift.xla_passes_off import FOLDING_OFF, PASSES_OFF
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import compare

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from parity_tests.evidence import chunks, floats, integers, tolerance_ladder, values
+from parity_tests.evidence import distances, tolerance_ladder, values
 
 FLOATS = (
     "float64", "float32", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e8m0fnu",
@@ -20,7 +20,7 @@ INTEGERS = ("int64", "uint64", "int32", "uint32", "int8", "bool", "int4")
 
 def measured_at_once(left, right):
     """The measures of the ladder, without pieces and with Python's integers."""
-    return (_floats if floats.is_floating(left.dtype) else _integers)(left, right)
+    return (_floats if distances.is_floating(left.dtype) else _integers)(left, right)
 
 
 def _integers(left, right):
@@ -34,16 +34,16 @@ def _integers(left, right):
 
 
 def _floats(left, right):
-    a, b = floats.parts(left), floats.parts(right)
+    a, b = distances.parts(left), distances.parts(right)
     wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
     both_finite = np.isfinite(wide_a) & np.isfinite(wide_b)
     differs = (wide_a != wide_b) & ~(np.isnan(wide_a) & np.isnan(wide_b))
     lost = (differs & ~both_finite).any(axis=-1)
-    ulps = int(floats.ulps(a, b).max(where=both_finite, initial=0))
+    ulps = int(distances.ulps(a, b).max(where=both_finite, initial=0))
     finite_a, finite_b = (np.where(both_finite, wide, 0.0) for wide in (wide_a, wide_b))
     with np.errstate(over="ignore"):
-        apart = np.minimum(floats.magnitude(finite_a - finite_b), np.finfo(np.float64).max)
-        size = np.maximum(floats.magnitude(finite_a), floats.magnitude(finite_b))
+        apart = np.minimum(distances.magnitude(finite_a - finite_b), np.finfo(np.float64).max)
+        size = np.maximum(distances.magnitude(finite_a), distances.magnitude(finite_b))
     absolute = tolerance_ladder.tolerance(left.dtype) * min(1.0, float(size.max(initial=0.0)))
     passing = None if lost.any() else _ratio(np.maximum(apart - absolute, 0.0), size)
     return (
@@ -89,7 +89,7 @@ def two_arrays(draw):
 )
 @given(arrays=two_arrays(), size=st.sampled_from([1, 2, 5, 100]))
 def test_pieces_give_what_the_whole_gives(arrays, size, monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK", size)
+    monkeypatch.setattr(distances, "CHUNK", size)
     left, right = arrays
     row = tolerance_ladder.compare("x", left, right)
     found = (
@@ -110,7 +110,7 @@ def test_pieces_give_what_the_whole_gives(arrays, size, monkeypatch):
 )
 def test_the_largest_quotient_of_large_integers_is_rounded_once(pairs):
     over, under = (np.array(each, np.uint64) for each in zip(*pairs, strict=True))
-    assert integers.largest_ratio(over, under) == max(a / b for a, b in pairs)
+    assert distances.largest_quotient(over, under) == max(a / b for a, b in pairs)
 
 
 @pytest.mark.parametrize("name", ["int32", "int64", "uint64", "float32", "bfloat16", "complex64"])

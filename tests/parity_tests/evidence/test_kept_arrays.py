@@ -4,7 +4,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from parity_tests.evidence import kept_arrays
+from parity_tests.evidence import values
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from parity_tests.evidence import kept_arrays
 )
 def test_a_small_array_comes_back_as_it_was(array):
     array = np.asarray(array)
-    back = kept_arrays.values(kept_arrays.keep(array))
+    back = values.kept_elements(values.keep_in_report(array))
     assert (back.dtype, back.shape) == (array.dtype, array.shape)
     assert back.tobytes() == array.tobytes()
 
 
 def test_of_a_large_array_every_nth_element_is_kept():
     array = np.arange(100_000, dtype=np.float32)
-    kept = kept_arrays.keep(array)
-    assert kept.kept * array.itemsize <= kept_arrays.MOST_BYTES
-    np.testing.assert_array_equal(kept_arrays.values(kept), array[:: kept.step])
+    kept = values.keep_in_report(array)
+    assert kept.kept * array.itemsize <= values.MOST_BYTES
+    np.testing.assert_array_equal(values.kept_elements(kept), array[:: kept.step])

@@ -71,6 +71,22 @@ def test_the_arbiter_tells_small_outputs_apart_too():
     assert (arbitration.equally_good, arbitration.nearer) == (False, "first")
 
 
+def test_a_whole_step_is_no_rounding_error():
+    """Where a program rounds, each side may be wrong in another element, by a step each."""
+    left, right = np.arange(1, 2001, dtype=np.float32), np.arange(1, 2001, dtype=np.float32)
+    truth = left.astype(np.float64)
+    left[6], right[9] = 8, 9
+    found = tolerance_ladder.arbitrated(left, right, truth)
+    assert (found.equally_good, found.nearer) == (False, "")
+    assert found.note.endswith(", in whole numbers")
+    # An element between two steps shows that nobody has rounded; so does a dtype of whole numbers.
+    for each in (left, right, truth):
+        each[0] = 0.5
+    assert tolerance_ladder.arbitrated(left, right, truth).equally_good
+    wide = np.float32([2**24, 2**25])
+    assert tolerance_ladder.arbitrated(wide, wide + 2, wide.astype(np.float64) + 1).equally_good
+
+
 @pytest.mark.parametrize("name", FLOATS)
 def test_beyond_the_tolerance_is_a_mismatch(name):
     row = compare(name, [1.0, 2.0, 4.0], [1.0, 3.0, 4.0])

@@ -266,7 +266,17 @@ def test_a_preamble_is_a_candidate(planted, monkeypatch, hoisted, preamble_compi
 def test_a_call_that_is_far_faster_is_proposed_however_long_it_compiles(planted, monkeypatch):
     found = found_of(planted, monkeypatch, call=costs(of_512=3.0), first=inlining(of_512=50.0))
     assert found.proposal == {TABLE: "inline"}
-    assert "(4.00 times as fast); compiling takes 51.00 times as long" in found.reason
+    assert found.reason.endswith(
+        "(4.00 times as fast); compiling takes 51.00 times as long, beyond the limit of 2, which "
+        "does not count where a call is 3 times as fast"
+    )
+    first = inlining(of_512=50.0, of_256=60.0)
+    found = found_of(planted, monkeypatch, call=costs(of_512=3.0, of_256=0.5), first=first)
+    assert found.proposal == {TABLE: "inline"}
+    assert outcomes(found)[WEIGHTS] == "compiles too long"
+    assert found.reason.endswith(
+        "; 1 key beyond the limit as well would make no call 3 times as fast again"
+    )
 
 
 @pytest.mark.parametrize(

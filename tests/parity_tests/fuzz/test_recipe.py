@@ -5,7 +5,7 @@ from dataclasses import replace
 import jax
 import pytest
 
-from parity_tests.fuzz import reduction, rendering, strategy
+from parity_tests.fuzz import campaign, rendering, strategy
 from parity_tests.fuzz.recipe import (
     DTYPES,
     OUTSIDES,
@@ -120,8 +120,8 @@ def test_a_depth_bounds_the_bodies_in_bodies():
 
 def test_candidates_are_smaller_and_come_to_an_end():
     recipe = NESTED
-    while smaller := reduction.candidates(recipe):
-        assert all(reduction.size(each) < reduction.size(recipe) for each in smaller)
+    while smaller := campaign.candidates(recipe):
+        assert all(campaign.size(each) < campaign.size(recipe) for each in smaller)
         recipe = smaller[0]
     assert recipe == replace(recipe, pieces=(), returned=(), outside="nothing", size=4)
 
@@ -131,6 +131,6 @@ def test_what_fails_is_all_that_is_left():
         return any(piece.construct == "sine" for piece in walk(recipe.pieces))
 
     recipe = NESTED
-    while alike := [each for each in reduction.candidates(recipe) if fails(each)]:
+    while alike := [each for each in campaign.candidates(recipe) if fails(each)]:
         recipe = alike[0]
     assert recipe.pieces == (Piece("sine"),)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parity_tests.jaxpr.captured import captured_value, identity, unwrapped
-from parity_tests.jaxpr.replace_captured import with_other_elements
+from parity_tests.jaxpr.rewriting import with_other_elements
 
 
 @dataclass

@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import pytest
 from jax import lax
 
-from parity_tests.jaxpr.constant_work import constant_work
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
+from parity_tests.jaxpr.work import constant_work
 
 TABLE = jnp.arange(64.0)
 X = jnp.arange(8.0)

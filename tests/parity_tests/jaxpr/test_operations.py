@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from jax import lax
 
-from parity_tests.jaxpr.live_part import live_part
-from parity_tests.jaxpr.operations import equations_at_work, operations_of
+from parity_tests.jaxpr.rewriting import live_part
+from parity_tests.jaxpr.work import equations_at_work, operations_of
 
 A = np.ones((8, 4), np.float32)
 X = np.ones((4, 16), np.float32)

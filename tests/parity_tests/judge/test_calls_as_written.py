@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from parity_tests.advice import advice
-from parity_tests.evidence import kept_arrays, values
+from parity_tests.evidence import values
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.calls_as_written import LEAKED, compare
 from parity_tests.judge.comparison import PairComparison
@@ -28,7 +28,7 @@ def gives(
         path="", shape=array.shape, dtype=dtype or str(array.dtype), weak_type=weak_type,
         sha256=values.digest(values.Value("", array)), sharding=sharding, committed=committed,
     )  # fmt: skip
-    arrays = (kept_arrays.keep(array),) if kept else ()
+    arrays = (values.keep_in_report(array),) if kept else ()
     done = None if prints is None else Effects(found=(printed(prints),))
     return CallAsWritten(tree=tree, outputs=(leaf,), kept=arrays, effects=done)
 
@@ -42,7 +42,7 @@ def printed(array):
     return Effect(
         kind="debug_print", function="{}", place="", ordered=False, types=("float32[2]",), calls=1,
         calls_of_compiled=1, sha256=digest, sha256_of_compiled=digest,
-        arguments=(kept_arrays.keep(array[None]),),
+        arguments=(values.keep_in_report(array[None]),),
     )  # fmt: skip
 
 

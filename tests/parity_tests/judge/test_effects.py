@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from parity_tests.evidence import kept_arrays
+from parity_tests.evidence.values import keep_in_report
 from parity_tests.judge import effects, later_calls
 from parity_tests.judge.sides import Pair
 from reports.rows import Check, Observation, OutputLeaf
@@ -23,7 +23,7 @@ def effect(*values, kind="io_callback", ordered=False, dtype=np.float32, **chang
         "calls_of_compiled": len(values),
         "sha256": str(values),
         "sha256_of_compiled": str(values),
-        "arguments": (kept_arrays.keep(array),),
+        "arguments": (keep_in_report(array),),
     }
     return Effect(**(fields | changes))
 
@@ -107,7 +107,7 @@ def test_the_order_of_ordered_effects_counts():
 
 def calls(pattern, *values):
     others = tuple(
-        OtherResult(apart="in value", sha256=str(v), leaves=(kept_arrays.keep(np.float32([v])),))
+        OtherResult(apart="in value", sha256=str(v), leaves=(keep_in_report(np.float32([v])),))
         for v in values
     )
     return CallResults(pattern=pattern, others=others)

@@ -89,8 +89,8 @@ def test_a_program_that_compiles_for_long_is_judged_by_one_process_of_each_side(
     long = observed(BEFORE, compiling=29.0)
     [price, gain] = reasons(long, observed(AFTER, LARGE))
     assert price.what == (
-        "each call takes 443x as long; 3.86 ms after 8.70 µs (443x to 443x, 20 calls each); not "
-        "measured again, since that compiles for 29.2 s"
+        "each call takes 443x as long; 3.86 ms after 8.70 µs (443x to 443x, 20 calls each); "
+        "measured once, because a run takes 29.2 s to compile"
     )
     assert (gain.kind, gain.what) == ("gain", "compile 29.0 s to 100 ms")
 

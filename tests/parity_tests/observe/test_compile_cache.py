@@ -7,7 +7,7 @@ import pytest
 
 import engine
 from parity_tests.jaxpr.captured import identity
-from parity_tests.jaxpr.replace_captured import replace_captured, with_other_elements
+from parity_tests.jaxpr.rewriting import replace_captured, with_other_elements
 from parity_tests.observe import compile_cache
 from parity_tests.observe.jit_on_side import staged_alone
 

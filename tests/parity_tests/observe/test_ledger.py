@@ -9,7 +9,7 @@ from jax import lax
 
 import engine
 from parity_tests.jaxpr import counts
-from parity_tests.jaxpr.live_part import live_part
+from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.observe import stablehlo
 from parity_tests.observe.ledger import ledger
 

@@ -8,7 +8,6 @@ from parity_tests.cli.exit_codes import Exit
 from parity_tests.cli.planned import _exit_code
 from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.plan import NamedEnvironment
-from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import (
     CampaignSpec,
     CorpusSpec,
@@ -18,7 +17,7 @@ from parity_tests.planned.spec import (
     SpecError,
 )
 from parity_tests.planned.task_process import FolderError
-from parity_tests.planned.tasks import TaskLost
+from parity_tests.planned.tasks import Shard, TaskLost
 from reports.documents.plan import causes
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import planned_names

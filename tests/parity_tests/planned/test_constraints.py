@@ -121,7 +121,9 @@ def test_they_travel_to_workers_that_do_not_have_the_file(tmp_path, monkeypatch)
     monkeypatch.setattr(cluster, "environment_for", environment_for)
     monkeypatch.setattr(cluster, "_look_for_client", lambda: None)  # this is no worker
     monkeypatch.setattr(
-        cluster, "perform", lambda *_, look: SimpleNamespace(model_dump_json=lambda: "done")
+        cluster,
+        "run_here",
+        lambda *_, at_work: [(task, SimpleNamespace(model_dump_json=lambda: "done"))],
     )
     assert cluster.run_on_worker(task.model_dump_json(by_alias=True)) == "done"
     assert asked == [["numpy==1\n"]]

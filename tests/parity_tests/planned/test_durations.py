@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from parity_tests.planned.going import go_on
-from parity_tests.planned.sharding import Shard, programs_of_shard
+from parity_tests.planned.tasks import Shard, programs_of_shard
 from reports.rows import Failure, Observation, StageTimes
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import seconds_by_name

@@ -11,8 +11,8 @@ from parity_tests.planned import ecosystem
 from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.libraries import with_libraries
 from parity_tests.planned.plan import NamedEnvironment
-from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import LibrarySpec, Spec, SpecError, read_spec
+from parity_tests.planned.tasks import Shard
 from reports.store.plan_merge import merge
 from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import run

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.planned import local, task_process
+from parity_tests.planned import task_process
 from parity_tests.planned.going import go_on, programs_of
-from parity_tests.planned.local import processors_of, run_here
 from parity_tests.planned.spec import CampaignSpec
-from parity_tests.planned.tasks import Cutter
+from parity_tests.planned.task_process import processors_of, run_here
+from parity_tests.planned.tasks import Task
 from reports.store.errors import StoreError
 from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import result
@@ -72,7 +72,7 @@ def test_a_full_disk_stops_the_campaign_and_is_nobodys_failure(writer, tasks, tm
             go_on(plan, tasks(names), runner(tmp_path, jobs=1))
         assert not plan.finish()
         assert states(plan.path)["once fills"] == "not run"
-        left = Cutter(CampaignSpec(task_size=2)).tasks(programs_of(plan.pending()))
+        left = Task(campaign=CampaignSpec(task_size=2)).cut(programs_of(plan.pending()))
         assert [each.name for task in left for each in task.programs] == names[2:]
         go_on(plan, left, runner(tmp_path, jobs=1))
     assert states(plan.path) == dict.fromkeys(names, "safe")
@@ -129,7 +129,7 @@ def test_processes_end_with_the_campaign(writer, tasks, tmp_path, monkeypatch):
         started.append(start(*args))
         return started[-1]
 
-    monkeypatch.setattr(local.TaskProcess, "start", keeping)
+    monkeypatch.setattr(task_process.TaskProcess, "start", keeping)
     running = runner(tmp_path)(iter(tasks(["first", "second", "hangs", "hangs too"])))
     next(running)
     running.close()
@@ -137,7 +137,7 @@ def test_processes_end_with_the_campaign(writer, tasks, tmp_path, monkeypatch):
 
 
 def test_programs_of_tasks_at_work_are_told_while_they_run(writer, tasks, tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "_SAY_SECONDS", 0.0)
+    monkeypatch.setattr(task_process, "_SAY_SECONDS", 0.0)
     told, steps = [], []
     names = ["slow 1", "slow 2"]
     with writer(names) as plan:
@@ -185,7 +185,7 @@ def test_the_process_of_a_task_is_pinned_to_the_processors_of_its_job(tasks, tmp
         pinned.append(os.sched_getaffinity(started.process.pid))
         return started
 
-    monkeypatch.setattr(local.TaskProcess, "start", looking)
+    monkeypatch.setattr(task_process.TaskProcess, "start", looking)
     list(runner(tmp_path)(iter(tasks(["first", "second", "third"]))))
     assert pinned == [set(processors_of(0, 2)), set(processors_of(1, 2))]
     assert pinned[0].isdisjoint(pinned[1])

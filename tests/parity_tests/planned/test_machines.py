@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests.campaign.runs_alike import provenance_of
+from parity_tests.campaign.provenance import provenance_of_runs
 from parity_tests.planned.going import go_on
 from reports.store.plan_merge import merge
 from reports.store.plan_records import PlannedText
@@ -49,7 +49,7 @@ def test_what_a_cluster_measured_is_not_compared_as_if_the_client_had(begin, tas
         with opened_plan(path, begin(NAMES, machine="client"), anew=True) as plan:
             go_on(plan, tasks(NAMES)[: len(machines)], on(*machines))
             plan.finish()
-    alike, lines = provenance_of(*list_runs(path))
+    alike, lines = provenance_of_runs(*list_runs(path))
     assert not alike.machine
     assert "other machines: machine client and node 1" in lines[0]
 

@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from parity_tests.planned.going import go_on
-from parity_tests.planned.sharding import Shard, programs_of_shard
+from parity_tests.planned.tasks import Shard, programs_of_shard
 from reports.rows.plan import PlanLibrary
 from reports.store import writing
 from reports.store.errors import StoreError

@@ -6,8 +6,8 @@ import pytest
 
 from parity_tests.planned.campaign import Asked, run_campaign
 from parity_tests.planned.plan import NamedEnvironment, plan_of
-from parity_tests.planned.sharding import Shard
 from parity_tests.planned.spec import CorpusSpec, Spec, SpecError
+from parity_tests.planned.tasks import Shard
 from parity_tests.targets import MissingModuleError, TargetError
 from reports.store.plan_merge import merge
 from reports.store.plan_report import plan_report

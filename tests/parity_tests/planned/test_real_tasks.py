@@ -14,7 +14,7 @@ from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.running import Beats, run_task
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.task_process import TaskProcess
-from parity_tests.planned.tasks import Cutter
+from parity_tests.planned.tasks import Task
 from parity_tests.processes.signs_of_life import signs_told
 
 SIDES = ("jax-legacy", "jax-simplified")
@@ -68,7 +68,7 @@ def task_of(file, *names, **given):
         for place, name in enumerate(names)
     ]
     spec = CampaignSpec(sides=SIDES, attribute=False, **given)
-    [task] = Cutter(spec, working_directory=str(file.parent)).tasks(programs)
+    [task] = Task(campaign=spec, working_directory=str(file.parent)).cut(programs)
     return task
 
 

@@ -11,7 +11,7 @@ from parity_tests.planned.generated import name_of
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.running import run_task
 from parity_tests.planned.spec import CampaignSpec
-from parity_tests.planned.tasks import Cutter
+from parity_tests.planned.tasks import Task
 from reports.output import json_file
 from reports.rows import Failure, Observation
 from tests.helpers.built_grids import ENVIRONMENT
@@ -46,7 +46,7 @@ def ran(monkeypatch):
             return SimpleNamespace(programs=[found], environment=ENVIRONMENT)
 
         monkeypatch.setattr(running.campaign, "run", campaign)
-        [task] = Cutter(CampaignSpec(self_comparison=False)).tasks([program])
+        [task] = Task(campaign=CampaignSpec(self_comparison=False)).cut([program])
         [kept] = run_task(task, folder).programs
         return json_file.program_of(zlib.decompress(kept.packed).decode())
 

@@ -6,8 +6,8 @@ import pytest
 
 from parity_tests.fuzz import campaign as fuzzing
 from parity_tests.fuzz import coverage
+from parity_tests.fuzz.coverage import is_valid
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
-from parity_tests.fuzz.validity import is_valid
 from parity_tests.fuzz.variation import varied
 from parity_tests.planned.generated import Interesting, keep, read_kept, read_recipe, write_recipe
 from parity_tests.planned.going import go_on

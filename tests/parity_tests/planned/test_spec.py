@@ -2,9 +2,8 @@
 
 import pytest
 
-from parity_tests.planned.sharding import ShardError, read_shard
 from parity_tests.planned.spec import CampaignSpec, SpecError, read_spec, target_from_here
-from parity_tests.planned.tasks import Task
+from parity_tests.planned.tasks import ShardError, Task, read_shard
 from tests.helpers.quick_campaigns import tasks
 
 

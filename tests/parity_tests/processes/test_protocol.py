@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from parity_tests.evidence.settings_found import SettingsFound
+from parity_tests.evidence.found import SettingsFound
 from parity_tests.processes import protocol
 from reports.rows import Failure, LeafComparison, Observation
 

@@ -71,11 +71,13 @@ def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     suite.write(TESTS)
     misspelt = STEP.replace('"step"', '"stepp"')
     assert misspelt != STEP
-    listed(suite, STEP, SCALED, misspelt)
+    no_test = SCALED.replace("*::test_scaled", "test_planted.py::test_scald")
+    listed(suite, STEP, SCALED, misspelt, no_test)
     run = suite.run(*BOTH)
     assert run.outcomes == {"passed": 4}
     assert run.returncode == 1
-    first, _, last = states(suite)
+    first, _, last, scald = states(suite)
+    assert "differences: 2 fixed, 2 matching nothing" in run.section
     assert set(states(suite).values()) == {"fixed"}
     [line] = [line for line in run.section if f"{first}:" in line]
     assert line.startswith("fixed: ")
@@ -84,6 +86,12 @@ def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     assert line.startswith("matches nothing: ")
     assert line.endswith(
         "no program that ran is called 'stepp'; did you mean 'step'?: mend the entry, or delete it"
+    )
+    [line] = [line for line in run.section if f"{scald}:" in line]
+    assert line.startswith("matches nothing: ")
+    assert line.endswith(
+        "no test is called 'test_planted.py::test_scald'; did you mean "
+        "'test_planted.py::test_scaled'?: mend the entry, or delete it"
     )
 
 

@@ -11,7 +11,7 @@ from parity_tests.processes import protocol
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Order, Wait
 from parity_tests.processes.side_runs import run_sides
-from parity_tests.worker.handlers import HANDLERS
+from parity_tests.worker.main import HANDLERS
 from reports.rows.experiments import CulpritQuestion, Sweep, SweepQuestion
 
 UNION, _ = typing.get_args(protocol.Request)

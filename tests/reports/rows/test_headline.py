@@ -2,6 +2,7 @@
 
 import pytest
 
+from reports.rows import Comparison
 from reports.rows.headline import headline
 from tests.helpers.built_grids import program
 
@@ -43,3 +44,32 @@ def placed(name):
 def test_what_is_placed_otherwise_is_told_apart_from_what_breaks(programs, answer, line):
     found = headline(programs)
     assert (found.flip, found.question) == (answer, line)
+
+
+def outputs(left, right, outcome):
+    return Comparison(
+        metric="outputs", left=left, right=right, left_value="", right_value="", outcome=outcome
+    )
+
+
+def test_both_lines_count_the_same_programs():
+    """Those that failed to be built, or do not repeat themselves, have nothing that agrees."""
+    pairs = [("legacy", "jax-legacy"), ("simplified", "jax-simplified")]
+    agrees, differs = (
+        program(name).model_copy(
+            update={"comparisons": tuple(outputs(*pair, outcome) for pair in pairs)}
+        )
+        for name, outcome in (("a", "equal"), ("b", "different"))
+    )
+    draws = agrees.model_copy(update={"name": "c", "verdict": "not repeatable"})
+    not_built = program("d", "could not compare")
+    found = headline([agrees, draws, not_built])
+    assert "of 3 programs" in found.question
+    assert found.agreement == (
+        "pipelines: constparity's own agree with stock JAX on 1 of 3 programs; 2 could not be "
+        "compared"
+    )
+    assert headline([agrees, differs, draws, not_built]).agreement == (
+        "pipelines: constparity's own differ from stock JAX on 1 of 4 programs (b); 2 could not be "
+        "compared"
+    )

@@ -2,7 +2,8 @@
 
 import pytest
 
-from parity_tests.suites.stock_runs.outcomes import have_one_reason
+from parity_tests.advice import advice
+from parity_tests.suites.stock_runs.outcomes import have_one_reason, why_of
 from parity_tests.suites.stock_runs.summary import MOST_TESTS, summary_lines
 from reports.documents.suite_runs import WHAT_HELPS
 from reports.rows.suite_runs import SuiteComparison, SuiteOutcome, SuiteRuns, SuiteVersionChange
@@ -40,6 +41,46 @@ def test_differences_that_say_the_same_are_one_group():
         "    b",
         WHAT_HELPS,
     ]
+
+
+TEXT = """
+test_it.py:4: in test_step
+    step(x)
+model.py:9: in step
+    return update(weights)
+E   ValueError: INVALID_ARGUMENT: {}
+model.py:9: ValueError
+.venv/lib/python3.11/site-packages/jax/api.py:3: ValueError
+"""
+
+
+@pytest.mark.parametrize(
+    ("message", "name"),
+    [
+        ("Attempt to donate a buffer which is also used", "donated"),
+        ("Disallowed host-to-device transfer", "on the device"),
+        ("Received incompatible devices for jitted computation", "same devices"),
+        ("Buffer has been deleted or donated.", "between calls"),
+    ],
+)
+def test_a_test_that_fails_by_what_the_flip_does_is_told_what_helps(message, name):
+    fails = SuiteOutcome(outcome="failed", summary="ValueError", text=TEXT.format(message))
+    assert why_of(PASSED, fails) == ("model.py:9", advice(name))
+    assert why_of(fails, PASSED) == ("", "")
+    where, action = why_of(PASSED, fails)
+    told = compared("a", PASSED, fails).model_copy(update={"where": where, "action": action})
+    other = compared("b", PASSED, failed("assert 0"))
+    assert lines(differences=(told,))[-3:] == [
+        "  1 x jax-legacy passed | jax-simplified failed: ValueError (JAX 0.10.2)",
+        f"    -> model.py:9: {advice(name)}",
+        "    a",
+    ]
+    assert lines(differences=(told, other))[-1] == WHAT_HELPS
+
+
+def test_what_nobody_knows_has_no_advice():
+    fails = SuiteOutcome(outcome="failed", summary="assert 0", text=TEXT.format("no"))
+    assert why_of(PASSED, fails) == ("model.py:9", "")
 
 
 def test_failures_of_both_sides_say_why_once():

@@ -1,4 +1,4 @@
-"""The same program over other captured values: the one place that rewrites a jaxpr."""
+"""Rewritten programs: without their dead code, or over other captured values."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend import core
+from jax.interpreters import partial_eval
 
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.captured import unwrapped
@@ -21,9 +22,6 @@ def replace_captured(closed: Any, replace: Replace) -> Any:
     """Return a closed_jaxpr in which `replace` has replaced each captured value, in all bodies.
 
     Python functions among the parameters, such as the derivatives of `jax.custom_vjp`, stay.
-    Example::
-
-        replace_captured(traced.jaxpr, with_other_elements)
     """
     return _Rewriting(replace).closed(closed)
 
@@ -97,3 +95,18 @@ class _Rewriting:
         if type(value) is dict:
             return {name: self._param(each) for name, each in value.items()}
         return value
+
+
+def live_part(closed: Any) -> Any:
+    """Return a closed_jaxpr without its dead code and without the constvars that only that read."""
+    live, _ = partial_eval.dce_jaxpr(
+        closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True
+    )
+    atoms = {id(atom) for eqn in live.eqns for atom in eqn.invars} | set(map(id, live.outvars))
+    kept = [
+        (var, const)
+        for var, const in zip(live.constvars, closed.consts, strict=True)
+        if id(var) in atoms
+    ]
+    read = live.replace(constvars=[var for var, _ in kept], debug_info=live.debug_info)
+    return closed.replace(jaxpr=read, consts=[const for _, const in kept])

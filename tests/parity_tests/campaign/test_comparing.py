@@ -1,12 +1,13 @@
-"""Hazards that one process cannot tell are asked of another one, and what is known is kept."""
+"""What a program is compared by: evidence of its sides that is whole, and hazards, asked again."""
 
 from dataclasses import dataclass
 
 import pytest
 
 from parity_tests.campaign import comparing
-from parity_tests.evidence.hazards_found import HazardsFound
-from reports.rows import Failure, Hazard, Observation
+from parity_tests.evidence.found import HazardsFound
+from parity_tests.evidence.records import Recorded
+from reports.rows import Failure, Hazard, MeasuredWith, Observation
 
 HAZARD = Hazard(
     kind="captured and donated", file="m.py", line=3, array="a", what="it fails", fix="copy"
@@ -74,3 +75,28 @@ def test_what_was_found_stays_where_the_process_that_is_asked_is_lost():
 def test_a_program_that_fails_by_itself_has_its_failure_to_say_why():
     result, _ = found(RAISED, RAISED, AGAIN)
     assert result.not_detected == ""
+
+
+def recorded(side, jax):
+    measured_with = jax and MeasuredWith(python="3.11.7", jax=jax, jaxlib=jax, backend="cpu")
+    return Recorded(Observation(program="p", side=side, measured_with=measured_with))
+
+
+def missing(*versions):
+    sides = ("jax-legacy", "jax-simplified")
+    records = {side: recorded(side, jax) for side, jax in zip(sides, versions, strict=True)}
+    return comparing._load(records, sides)[1]
+
+
+def test_sides_that_ran_on_other_versions_are_not_compared():
+    said = missing("0.10.2", "0.12.0")
+    assert said.startswith("its sides were not measured with the same: ")
+    assert "jax-legacy with jax 0.10.2, jaxlib 0.10.2, Python 3.11.7, backend cpu; " in said
+    assert said.endswith(
+        "jax-simplified with jax 0.12.0, jaxlib 0.12.0, Python 3.11.7, backend cpu"
+    )
+
+
+def test_sides_that_ran_on_one_version_are():
+    assert missing("0.10.2", "0.10.2") == ""
+    assert missing("0.10.2", None) == ""  # lost before it told

@@ -1,4 +1,4 @@
-"""The hazards of one program, as a file holds them; NumPy is not imported for them."""
+"""What processes find of one program, as files and answers hold it; JAX is not imported for it."""
 
 from __future__ import annotations
 
@@ -20,3 +20,17 @@ class HazardsFound(BaseModel):
     not_detected: str = ""
     again: bool = False
     reads: str = ""
+
+
+class SettingsFound(BaseModel):
+    """The number of devices, JAX's settings, and the variables that the import has set.
+
+    `raised` says what the import raised; "" where it went well.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    devices: int
+    settings: dict[str, str]
+    variables: dict[str, str] = {}
+    raised: str = ""

@@ -1,4 +1,4 @@
-"""A campaign on the command line, as `run`, `explain`, `matrix` and `compare` have it."""
+"""Programs run, printed and judged on the command line, as `run`, `explain` and others do."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def start_early(context: typer.Context, sides: str | None) -> None:
     context.with_resource(early_starts.started_early(early_starts.of_campaign(named)))
 
 
-def run_campaign(
+def run_programs(
     context: typer.Context,
     chosen: Chosen,
     options: CampaignOptions,
@@ -55,7 +55,7 @@ def run_campaign(
     *,
     stops_after: Callable[[ProgramRow], bool] | None = None,
 ) -> Campaign | None:
-    """Run a campaign with a progress bar; None where it came to nothing, which then is said.
+    """Run programs with a progress bar; None where it came to nothing, which then is said.
 
     What cannot be saved is said, and returned all the same.
     """
