@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from parity_tests.jobs.changes import Change, Kept
     from parity_tests.jobs.ci_systems import System
     from parity_tests.jobs.facts import Facts
+    from parity_tests.jobs.proposals import Change, Kept
 
 
 def init(
@@ -69,7 +69,7 @@ def init(
 
       constparity init --diff | git apply
     """
-    from parity_tests.jobs.changes import Change, apply, diff_of
+    from parity_tests.jobs.proposals import Change, apply, diff_of
 
     if yes and diff_only:
         fail("--yes writes and --diff does not: say one of them")
@@ -129,7 +129,7 @@ def _proposed(
 
 def _explain(found: Facts, proposed: Sequence[Change | Kept]) -> None:
     """Say on stderr what was found and where, and which files stay."""
-    from parity_tests.jobs.changes import Kept
+    from parity_tests.jobs.proposals import Kept
 
     width = max(len(each.what) for each in found.findings)
     for each in found.findings:

@@ -12,9 +12,8 @@ from packaging.specifiers import SpecifierSet
 from parity_tests.environments.find_python import KNOWN, NEWEST_MINOR, NoPythonError, minors_for
 from parity_tests.jobs import ProjectError
 from parity_tests.jobs.ci_systems import System, default_branch, systems
-from parity_tests.jobs.declared import declared
+from parity_tests.jobs.declared import declared, pytest_arguments
 from parity_tests.jobs.origin import Origin
-from parity_tests.jobs.pytest_command import pytest_arguments
 from parity_tests.marked_programs import files_with_programs
 from parity_tests.processes.own_sides import refusal_of
 

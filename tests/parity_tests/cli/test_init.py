@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from parity_tests.cli import app
-from parity_tests.jobs import ProjectError, changes, origin
+from parity_tests.jobs import ProjectError, origin, proposals
 
 WORKFLOW = ".github/workflows/constparity.yml"
 
@@ -138,7 +138,7 @@ def test_a_folder_that_takes_no_file_leaves_nothing_half_written(project, capsys
         raise OSError(f"cannot write {path}: disk full")
 
     before = files(project)
-    monkeypatch.setattr(changes, "write_atomically", write)
+    monkeypatch.setattr(proposals, "write_atomically", write)
     assert app.main(["init", "--yes"]) == 3
     assert "disk full" in capsys.readouterr().err
     assert files(project) == before

@@ -1,8 +1,9 @@
 import io
 
+import pytest
 from rich.console import Console
 
-from parity_tests.cli.explain_view import print_ledger
+from parity_tests.cli.explain_view import folded, print_ledger
 from reports.document import Cell, Column, Table
 from reports.rows import SIDES
 
@@ -48,3 +49,20 @@ def test_where_all_sides_agree_no_letters_are_needed():
     assert cells(text, 0)[-1] == "unused"
     assert "sides:" not in text
     assert "sharding" in text
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "lines"),
+    [
+        ("good", 10, ["good"]),
+        ("other_order_of_bits", 18, ["other_order_of_", "bits"]),
+        ("scan under grad", 10, ["scan under", "grad"]),
+        ("scan under grad", 9, ["scan", "under", "grad"]),
+        ("tests/programs/model.py:12 in f", 16, ["tests/programs/", "model.py:12 in f"]),
+        ("a_verylongwordwithoutbreaks", 10, ["a_verylong", "wordwithou", "tbreaks"]),
+        ("two\nlines", 5, ["two", "lines"]),
+        ("abc", 0, ["a", "b", "c"]),
+    ],
+)
+def test_a_name_is_broken_where_a_reader_expects_it(name, width, lines):
+    assert folded(name, width).split("\n") == lines
