@@ -42,9 +42,9 @@ from parity_tests.drift.rerun import (
     named,
 )
 from parity_tests.drift.xla_passes_off import (
+    AS_IT_WAS,
     ON_ONE_SIDE,
     PASSES_OFF,
-    UNFOLDED,
     PassesOff,
 )
 from parity_tests.evidence import tolerance_ladder
@@ -196,7 +196,7 @@ class _Attribution:
         cause, evidence, _ = found
         if cause == "a bug":
             # What XLA folds on one side alone may differ before the bug, and is not the bug.
-            unfolded = self.rerun.first_equation(UNFOLDED, barriers=True)
+            unfolded = self.rerun.first_equation(unfolded=True)
             first = unfolded if unfolded.equation else first
             if first.written:
                 cause, evidence = "another program", f"{_not_one(first)}; {evidence}"
@@ -267,7 +267,7 @@ class _Attribution:
         return False
 
     def _repeat_once(self) -> None:
-        again = self.rerun.outputs({}, "as it was")
+        again = self.rerun.outputs(AS_IT_WAS)
         for evidence, outputs in zip((self.drift.left, self.drift.right), again, strict=True):
             if worst_rung(compared(evidence.outputs, outputs)) != "bitwise":
                 raise NotRepeatedError(
@@ -317,15 +317,15 @@ class _Attribution:
         lefts: dict[str, Sequence[Value]] = {}
 
         def left_alone(off: PassesOff) -> _Outputs:
-            lefts[off.what] = self.rerun.outputs_of(left_side, off.xla, off.what)
+            [lefts[off.what]] = self.rerun.outputs(off, [left_side])
             return lefts[off.what], self.drift.right.outputs
 
         def both(off: PassesOff) -> _Outputs:
             if off.what in lefts:
-                return lefts[off.what], self.rerun.outputs_of(right_side, off.xla, off.what)
-            return self.rerun.outputs(
-                off.xla, off.what, barriers=off.barriers, as_arguments=off.as_arguments
-            )
+                [right] = self.rerun.outputs(off, [right_side])
+                return lefts[off.what], right
+            left, right = self.rerun.outputs(off)
+            return left, right
 
         for off in ON_ONE_SIDE:
             yield _Attempt(off, partial(left_alone, off), f" on {left_side} alone")

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from parity_tests.drift.xla_passes_off import UNFOLDED, PassesOff
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.folder_layout import ProcessFiles, rerun_files
 from parity_tests.evidence.tolerance_ladder import worst_rung
@@ -25,7 +26,6 @@ from parity_tests.processes.protocol import (
     Job,
     Rerun,
     ServeReruns,
-    XlaOptions,
 )
 from parity_tests.processes.warm_workers import WarmWorker, done_by
 from reports.rows import LeafComparison, Side
@@ -133,18 +133,10 @@ class Reruns:
         self.begun = 0
         return True
 
-    def outputs(
-        self, xla: XlaOptions, what: str, *, barriers: bool = False, as_arguments: bool = False
-    ) -> tuple[Sequence[Value], Sequence[Value]]:
-        """Return the outputs of both sides with XLA's options, which `what` puts in words."""
-        order = self._order(xla=xla, barriers=barriers, as_arguments=as_arguments)
-        left, right = self._run(order, what, self.sides)
-        return left.outputs, right.outputs
-
-    def outputs_of(self, side: Side, xla: XlaOptions, what: str) -> Sequence[Value]:
-        """Return the outputs of one side with XLA's options, which `what` puts in words."""
-        [found] = self._run(self._order(xla=xla), what, [side])
-        return found.outputs
+    def outputs(self, off: PassesOff, sides: Sequence[Side] = ()) -> list[Sequence[Value]]:
+        """Return the outputs of sides, by default both, with something switched off."""
+        order = self._order(xla=off.xla, barriers=off.barriers, as_arguments=off.as_arguments)
+        return [each.outputs for each in self._run(order, off.what, sides or self.sides)]
 
     def _order(self, **how: Any) -> Rerun:
         return Rerun(number=self.by.next_run(), target=self.job.target, **how)
@@ -175,11 +167,12 @@ class Reruns:
             found.append(_taken(rerun_files(each.folder, order.number)))
         return found
 
-    def first_equation(
-        self, xla: XlaOptions | None = None, *, barriers: bool = False
-    ) -> FirstDifference:
-        """Return the first equation whose results differ when every result is an output."""
-        order = self._order(xla=xla or {}, barriers=barriers, equations="all")
+    def first_equation(self, *, unfolded: bool = False) -> FirstDifference:
+        """Return the first equation whose results differ when every result is an output.
+
+        `unfolded` switches off what XLA computes of constants.
+        """
+        order = self._order(xla=UNFOLDED if unfolded else {}, barriers=unfolded, equations="all")
         what = "every result an output"
         return self._first(order, what, f"with {what}")
 

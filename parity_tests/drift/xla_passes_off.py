@@ -43,6 +43,7 @@ _OPTIMISES_LESS: XlaOptions = {
     "xla_backend_optimization_level": 0,
     "xla_allow_excess_precision": False,
 }
+AS_IT_WAS = PassesOff("not attributed", "as it was", {})
 FOLDING_OFF = PassesOff(
     "constant folding",
     "constant folding off",

@@ -19,7 +19,7 @@ from parity_tests.drift.rerun import (
     first_difference,
     warm_sides,
 )
-from parity_tests.drift.xla_passes_off import FOLDING_OFF, PASSES_OFF
+from parity_tests.drift.xla_passes_off import AS_IT_WAS, FOLDING_OFF, PASSES_OFF
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import compare
 from parity_tests.evidence.values import Value
@@ -205,16 +205,14 @@ class Runs:
         self.sees, self.again, self.alone, self.agrees = sees, again, alone, agrees
         self.is_out_of_time, self.fresh, self.asked = is_out_of_time, fresh, []
 
-    def outputs(self, xla, what, **how):
-        self.asked.append(what)
-        if what == "as it was" and self.is_out_of_time:
+    def outputs(self, off, sides=()):
+        self.asked.append(" on ".join([off.what, *sides]))
+        if off == AS_IT_WAS and self.is_out_of_time:
             raise OutOfTimeError("it took too long")
-        return self._value(self.again if what == "as it was" else 1.25), self._value(1.5)
-
-    def outputs_of(self, side, xla, what):
-        self.asked.append(f"{what} on {side}")
-        is_as_before = self.alone or (side == "jax-simplified" and not self.agrees)
-        return self._value(1.5 if is_as_before else 1.25)
+        if not sides:
+            return [self._value(self.again if off == AS_IT_WAS else 1.25), self._value(1.5)]
+        is_as_before = self.alone or (sides == ["jax-simplified"] and not self.agrees)
+        return [self._value(1.5 if is_as_before else 1.25)]
 
     def _value(self, number):
         return (Value("", np.float32(number)),)

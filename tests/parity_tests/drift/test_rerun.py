@@ -9,7 +9,7 @@ from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import attribution, rerun
 from parity_tests.drift.rerun import NotAttributedError, OutOfTimeError, warm_sides
-from parity_tests.drift.xla_passes_off import PASSES_OFF, UNFOLDED
+from parity_tests.drift.xla_passes_off import AS_IT_WAS, PASSES_OFF, UNFOLDED, PassesOff
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun
 from parity_tests.processes.staging import staging_seconds
@@ -18,11 +18,15 @@ SIDES = ("legacy", "jax-simplified")
 COUNTED = Job(number=0, name="counted", target=f"{program_file('counts_its_builds')}:counted")
 
 
+def options(xla):
+    return PassesOff("constant folding", "these options", xla)
+
+
 def test_runs_share_a_process_until_they_start_afresh_or_it_is_lost(tmp_path):
     with warm_sides(tmp_path, Limits(60), 60.0) as warm:
 
         def counts(runs, xla):
-            return [float(side[0].array) for side in runs.outputs(xla, "these options")]
+            return [float(side[0].array) for side in runs.outputs(options(xla))]
 
         first = warm.runs_of(COUNTED, SIDES)
         assert counts(first, {}) == [1.0, 1.0]
@@ -43,9 +47,9 @@ def test_what_jax_takes_of_a_run_is_counted(tmp_path):
     before, heard = resource.getrusage(resource.RUSAGE_CHILDREN), staging_seconds()
     with warm_sides(tmp_path, Limits(60), 60.0) as warm:
         runs = warm.runs_of(COUNTED, ("jax-legacy", "jax-simplified"))
-        runs.outputs({}, "as it was")
+        runs.outputs(AS_IT_WAS)
         assert staging_seconds() == heard  # JAX does it within a call there
-        runs.outputs(UNFOLDED, "these options")
+        runs.outputs(options(UNFOLDED))
         with_options = staging_seconds() - heard
         runs.first_with_constant()
         with_equations = staging_seconds() - heard
@@ -59,8 +63,8 @@ def test_other_bits_beside_other_programs_are_tried_again_alone(shared, tries):
     tried = []
 
     class Alone:
-        def outputs(self, xla, what):
-            tried.append(what)
+        def outputs(self, off):
+            tried.append(off)
             raise NotAttributedError("other types")
 
         def start_afresh(self):
@@ -94,7 +98,7 @@ def test_a_run_that_compiles_as_before_is_not_begun_where_its_time_would_be_over
     with warm_sides(tmp_path, Limits(60), 60.0) as warm:
         runs = warm.runs_of(COUNTED, SIDES, staging=61.0)
         with pytest.raises(OutOfTimeError, match="for to compile as before takes 61 of them"):
-            runs.outputs({}, "as it was")
+            runs.outputs(AS_IT_WAS)
         assert runs.first_with_constant().said.startswith("no equation is named: attribution would")
     assert list(tmp_path.iterdir()) == []  # no process was started
 
