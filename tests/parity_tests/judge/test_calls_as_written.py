@@ -206,6 +206,9 @@ def test_values_that_are_as_far_apart_in_the_traced_program_are_told_there():
     assert found([gives()], [gives(TWO)], [apart]) == ALIKE
     nearer = apart.model_copy(update={"max_abs": 0.01})
     assert found([gives()], [gives(TWO)], [nearer])[0][0] == "different"
+    # Both change from run to run, in whichever amounts.
+    runs = (observation(STOCK[0], each) for each in (gives(), gives(TWO)))
+    assert compare(Pair(*runs), [apart])[0].outcome == "different"
 
 
 def test_placement_is_a_difference_of_its_own():
