@@ -25,8 +25,7 @@ from parity_tests.processes.protocol import Progress
 from parity_tests.targets import TargetError
 from reports.rows import Campaign, ProgramRow
 from reports.rows.grid import Grid
-from reports.rows.grid_row import GridVersion
-from reports.rows.version_change import VersionChange
+from reports.rows.grid_row import GridVersion, VersionChange
 
 
 @dataclass(frozen=True)

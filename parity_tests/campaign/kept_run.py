@@ -18,7 +18,7 @@ from parity_tests.evidence.records import log
 from reports.rows import Campaign, ProgramRow
 from reports.rows.history import Commit, RunBegin
 from reports.store import writing
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 
 # The options that figures depend on, beside the variables.
 _SETTINGS = ("steady_calls", "fresh", "reload", "processes")

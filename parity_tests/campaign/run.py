@@ -25,7 +25,7 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Progress
 from reports.rows import Campaign, ProgramRow
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 from reports.views.texts import counted
 
 DEFAULTS = CampaignOptions()

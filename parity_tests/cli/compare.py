@@ -127,7 +127,7 @@ def compare_stored(
     """Compare two runs, print what became of each program, and set the exit status."""
     from parity_tests.campaign.compare_runs import compare_runs
     from reports import ReportReadError
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
 
     requests = checked_reports(context, reports, formats=("json",))
     try:

@@ -15,8 +15,7 @@ from rich.text import Text
 from parity_tests.cli.terminal import ANSWER_STYLES, TONE_STYLES, say
 from reports.documents.grid import besides, counts_of, failures
 from reports.rows.grid import Grid
-from reports.rows.grid_row import GridRow
-from reports.rows.version_change import VersionChange
+from reports.rows.grid_row import GridRow, VersionChange
 from reports.views import measured
 from reports.views.grid_cells import (
     FLIP_LINE,

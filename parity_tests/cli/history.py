@@ -58,7 +58,7 @@ def list_them(
     if context.invoked_subcommand is not None:
         context.obj.store = store
         return
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
     from reports.store.reading import list_runs
 
     try:
@@ -93,7 +93,7 @@ def show(
     """
     from parity_tests.cli import campaign_view
     from parity_tests.cli.report_option import write_reports
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
     from reports.store.reading import find_run, load_run
 
     requests = reporting.requests(context)
@@ -155,7 +155,7 @@ def trend(
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
     from reports.output import trend_plot
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
     from reports.store.trends import METRICS
     from reports.store.trends import trend as trend_of
 

@@ -250,7 +250,7 @@ Store = Annotated[
 
 def check_store_option(store: Path) -> None:
     """Make sure that a run can be kept; leaves with `Exit.USAGE` where it cannot."""
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
     from reports.store.writing import check_store
 
     try:

@@ -167,8 +167,7 @@ def campaign(
     from parity_tests.planned.spec import SpecError, read_spec
     from parity_tests.planned.task_process import FolderError
     from parity_tests.planned.tasks import ShardError, read_shard
-    from reports.store.database import check_is_there
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError, check_is_there
     from reports.store.plan_report import find_plan, plan_report
 
     display = Display(quiet=quiet, no_color=no_color)

@@ -63,7 +63,7 @@ def report(
     from reports.rows.grid import Grid
     from reports.rows.suite import SuiteResult
     from reports.rows.suite_runs import SuiteRuns
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
     from reports.store.reading import load_run
 
     display, rules = Display(quiet=quiet, no_color=no_color), Judging(fail_on).rules

@@ -63,7 +63,7 @@ def run_programs(
     from parity_tests.campaign.collection import SidesError
     from parity_tests.campaign.folder import ResumeError
     from parity_tests.targets import TargetError
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
 
     try:
         with display.progress() as shown:
@@ -123,8 +123,7 @@ def exit_by_rules(
     of a report that could not be written, keeps its own exit status.
     """
     from parity_tests.cli import campaign_view
-    from reports.rows.fail_rules import broken
-    from reports.rows.version_rules import of_versions
+    from reports.rows.fail_rules import broken, of_versions
     from reports.views.texts import counted
 
     found = broken(result, judging.rules)

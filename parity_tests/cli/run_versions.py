@@ -89,7 +89,7 @@ def _found(
     """Run the campaigns with a progress bar; None where none came to anything, which is said."""
     from parity_tests.campaign.each_version import interpreters_at, run_each
     from parity_tests.campaign.folder import ResumeError
-    from reports.store.errors import StoreError
+    from reports.store.database import StoreError
 
     try:
         with display.progress() as shown:
@@ -178,8 +178,8 @@ def _across_versions(
     """Return the rules that programs break from version to version, and print them."""
     from parity_tests.cli import grid_view
     from parity_tests.cli.terminal import say
-    from reports.rows.fail_rules import Broken
-    from reports.rows.version_rules import (
+    from reports.rows.fail_rules import (
+        Broken,
         broken_across,
         changes_that_break,
         compares_nothing,

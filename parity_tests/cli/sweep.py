@@ -122,7 +122,7 @@ def _add_to_result(context: typer.Context, console: Console, into: Path, swept: 
     """Add a sweep to a result as it is by now; the file stays as it is where that fails."""
     import reports
     from parity_tests.cli.terminal import say
-    from reports.rows.swept import SweepRefusedError
+    from reports.rows.campaign import SweepRefusedError
 
     try:
         campaign = reports.load_campaign(into).with_sweep(swept)

@@ -122,6 +122,8 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
 
 def _are_whole(array: Array) -> bool:
     """Say whether an array has whole numbers alone where its dtype could tell others."""
+    if not distances.is_floating(array.dtype):
+        return False  # an integer may stand for anything
     most = 2.0 ** int(ml_dtypes.finfo(array.dtype).nmant)
     return all(
         bool((np.abs(each) < most).all() and (each == np.rint(each)).all())

@@ -20,7 +20,7 @@ from parity_tests.evidence import placement
 from parity_tests.evidence.distances import in_chunks
 from parity_tests.jax_defaults import jax_defaults
 from reports.rows import OutputLeaf
-from reports.rows.effects import KeptArray
+from reports.rows.calls import KeptArray
 
 FLOAT0 = "float0"
 

@@ -20,7 +20,7 @@ from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
 from reports.rows import Comparison, Failure, Side, metrics
 from reports.rows.check_names import AGREE
-from reports.rows.version_change import VersionChange, VersionOutcome
+from reports.rows.grid_row import VersionChange, VersionOutcome
 
 _OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPERTIES), AGREE)
 _JUDGED = (*_OF_OUTPUTS, *effects.METRICS)

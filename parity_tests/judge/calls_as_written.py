@@ -23,8 +23,8 @@ from reports.rows import (
     OutputLeaf,
     Side,
 )
+from reports.rows.calls import Effects, KeptArray
 from reports.rows.check_names import AS_WRITTEN, DONATING, PLACED
-from reports.rows.effects import Effects, KeptArray
 from reports.views.texts import counted
 
 _TYPES = ("shape", "dtype", "weak_type")

@@ -18,7 +18,7 @@ import numpy as np
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.distances import is_floating
 from reports.rows import ComparisonOutcome
-from reports.rows.effects import Effect, Effects
+from reports.rows.calls import Effect, Effects
 from reports.views.texts import counted
 
 CALLS = "effects"

@@ -19,7 +19,7 @@ from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate
-from reports.rows.price import Price, price_of
+from reports.rows.flip import Price, price_of
 
 
 def decide(

@@ -14,7 +14,6 @@ from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from parity_tests.judge.reading_reasons import read_that_changes
 from reports.rows import FlipReason, Observation
-from reports.rows.work import working_equations, working_operations
 from reports.views.figures import humanise_bytes, humanise_count
 from reports.views.texts import counted
 
@@ -35,9 +34,9 @@ def of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterat
     differ = (each.metric in _OF_WORK and each.outcome == "different" for each in flip.comparisons)
     if not any(differ):
         return
-    old, new = working_equations(before) or {}, working_equations(after) or {}
+    old, new = _equations(before), _equations(after)
     if old == new:  # the same equations may be lowered to more
-        old, new = working_operations(before) or {}, working_operations(after) or {}
+        old, new = _operations(before), _operations(after)
     read = read_that_changes(flip) or flip.deciding_read
     estimates = tuple(each.jaxpr.operations or 0 if each.jaxpr else 0 for each in (before, after))
     is_more = (estimates[1], sum(new.values())) > (estimates[0], sum(old.values()))
@@ -52,6 +51,14 @@ def of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterat
         where=lines_of(read) if read else "",
         action=read[0].fix if read else advice("reads the flag somewhere"),
     )
+
+
+def _equations(side: Observation) -> Mapping[str, int]:
+    return (side.jaxpr and side.jaxpr.working_equations) or {}
+
+
+def _operations(side: Observation) -> Mapping[str, int]:
+    return (side.stablehlo and side.stablehlo.working_operations) or {}
 
 
 def _changed(old: Mapping[str, int], new: Mapping[str, int]) -> str:

@@ -42,8 +42,8 @@ from parity_tests.observe.stages import Built, Lowered
 from parity_tests.own_jit import OwnJit, called_function, copied, jits_held_by
 from parity_tests.program import Program
 from reports.rows import CallAsWritten, Failure, Observation, OutputLeaf
+from reports.rows.calls import KeptArray
 from reports.rows.check_names import AS_WRITTEN
-from reports.rows.effects import KeptArray
 
 T = TypeVar("T")
 

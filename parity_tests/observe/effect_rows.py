@@ -13,8 +13,8 @@ import numpy as np
 from parity_tests.evidence import values
 from parity_tests.observe.effects import Invocation, Recording, Target
 from reports.rows import Check
+from reports.rows.calls import Effect, Effects
 from reports.rows.check_names import EFFECTS
-from reports.rows.effects import Effect, Effects
 
 LINES = 8  # of printed text that a row shows
 WIDTH = 200

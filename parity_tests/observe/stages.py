@@ -46,8 +46,7 @@ from parity_tests.observe.proof_of_side import prove
 from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
-from reports.rows.calls import Growth
-from reports.rows.effects import Effects
+from reports.rows.calls import Effects, Growth
 
 # Given a program's function with its arguments and options, and JAX's traced stage.
 OnTraced: TypeAlias = Callable[[OwnJit, Any], object]

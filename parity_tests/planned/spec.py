@@ -25,8 +25,7 @@ from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
 from reports.rows import SIDES, Side
 from reports.rows.check_names import Flips
-from reports.rows.fail_rules import DEFAULT_RULES, FailRule, parse
-from reports.rows.version_rules import of_versions
+from reports.rows.fail_rules import DEFAULT_RULES, FailRule, of_versions, parse
 
 # Sizes of tasks where a spec names none: the first results come soon, and few processes start.
 FIRST_TASK, LARGEST_TASK = 10, 100

@@ -23,10 +23,8 @@ from reports.document import (
     with_rows,
 )
 from reports.rows import Environment, Failure, MeasuredWith, ProgramRow, Side
-from reports.rows.grid import Grid
-from reports.rows.grid_headline import VersionAnswer
-from reports.rows.grid_row import GridCell, GridRow, GridVersion
-from reports.rows.version_change import VersionChange
+from reports.rows.grid import Grid, VersionAnswer
+from reports.rows.grid_row import GridCell, GridRow, GridVersion, VersionChange
 from reports.views import flip
 from reports.views.grid_cells import (
     SIDE_LINES,

@@ -14,10 +14,15 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 from junitparser.xunit2 import TestCase, TestSuite
 
 from reports.rows import Campaign, Environment, Observation, ProgramRow, metrics
-from reports.rows.fail_rules import DEFAULT_RULES, FailRule
+from reports.rows.fail_rules import (
+    DEFAULT_RULES,
+    FailRule,
+    broken_across,
+    changes_that_break,
+    of_versions,
+)
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridVersion
-from reports.rows.version_rules import broken_across, changes_that_break, of_versions
 from reports.views.grid_cells import said_of
 from reports.views.texts import cut, cut_middle, visible
 

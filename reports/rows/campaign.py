@@ -7,6 +7,7 @@ Sizes are in bytes, times in seconds. A field that is None was not measured; it 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 from pydantic import computed_field, model_validator
@@ -15,7 +16,6 @@ from reports.rows.experiments import Sweep
 from reports.rows.headline import Headline, headline
 from reports.rows.program_row import VERDICTS, Environment, ProgramRow, Verdict
 from reports.rows.row import Row, Side
-from reports.rows.swept import check_sweeps, program_of
 
 SCHEMA_VERSION = 4
 
@@ -71,5 +71,59 @@ class Campaign(Row):
             load_campaign("result.json").with_sweep(sweep).sweeps[-1] == sweep
         """
         check_sweeps([sweep], self.programs)
-        others = (each for each in self.sweeps if program_of(each) != program_of(sweep))
+        others = (each for each in self.sweeps if _program(each) != _program(sweep))
         return self.model_copy(update={"sweeps": (*others, sweep)})
+
+
+# -- sweeps, each of one program -------------------------------------------------------------------
+
+
+class SweepRefusedError(ValueError):
+    """A sweep is of no program of a campaign, or was measured otherwise; the message says which."""
+
+
+def check_sweeps(sweeps: Sequence[Sweep], programs: Sequence[ProgramRow]) -> None:
+    """Make sure that each sweep is of one of the programs, and no two of the same.
+
+    Raises `SweepRefusedError` where one is of another program, of another text of its file, or was
+    measured with other versions than the program.
+    """
+    rows = {(row.name, row.source): row for row in programs}
+    seen = set()
+    for sweep in sweeps:
+        if _program(sweep) in seen:
+            raise SweepRefusedError(f"there are two sweeps of {sweep.program} ({sweep.source})")
+        seen.add(_program(sweep))
+        row = rows.get(_program(sweep))
+        _check(sweep, row, [each.source for each in programs if each.name == sweep.program])
+
+
+def _check(sweep: Sweep, row: ProgramRow | None, elsewhere: Sequence[str]) -> None:
+    of = f"the sweep is of {sweep.program} ({sweep.source})"
+    if row is None and not elsewhere:
+        raise SweepRefusedError(f"{of}, and the result has no program of that name")
+    if row is None:
+        raise SweepRefusedError(f"{of}, and the result has it at {', '.join(elsewhere)}")
+    if row.digest and sweep.digest and row.digest != sweep.digest:
+        raise SweepRefusedError(f"{of}, whose file has changed since the result was measured")
+    swept = sweep.environment
+    measured = {
+        (each.measured_with.jax, each.measured_with.jaxlib, each.measured_with.backend)
+        for each in row.observations
+        if each.measured_with is not None
+    }
+    if measured and (swept.jax, swept.jaxlib, swept.backend) not in measured:
+        told = " and ".join(_versions(*each) for each in sorted(measured))
+        raise SweepRefusedError(
+            f"{of}, with {_versions(swept.jax, swept.jaxlib, swept.backend)}, and the result was "
+            f"measured with {told}"
+        )
+
+
+def _versions(jax: str, jaxlib: str, backend: str) -> str:
+    return f"jax {jax} and jaxlib {jaxlib} on {backend}"
+
+
+def _program(sweep: Sweep) -> tuple[str, str]:
+    """Return what tells the program of a sweep from others: its name and its source."""
+    return sweep.program, sweep.source

@@ -6,16 +6,130 @@ changed for a side from one version to the next. All else is worked out from the
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from functools import cached_property
+from itertools import groupby
 from typing import Any
 
 from pydantic import computed_field, model_validator
 
 from reports.rows.campaign import SCHEMA_VERSION
-from reports.rows.grid_headline import GridHeadline, grid_headline
-from reports.rows.grid_row import GridRow, GridVersion, grid_rows
+from reports.rows.grid_row import VERSION_OUTCOMES, GridRow, GridVersion, VersionChange, grid_rows
+from reports.rows.headline import FLIP_ANSWERS, FlipAnswer, listed_names
 from reports.rows.row import Row, Side
-from reports.rows.version_change import VersionChange
+
+
+class VersionAnswer(Row):
+    """The answer for one version; `flip` is None where no flip was judged there.
+
+    `counts` has the number of programs by what a flip comes to for them, `first` what to do first,
+    or why there is no campaign.
+    """
+
+    version: str
+    flip: FlipAnswer | None
+    counts: dict[FlipAnswer, int]
+    first: str
+
+
+class GridHeadline(Row):
+    """What a reader wants to know first; `flip` is the worst answer of all versions."""
+
+    flip: FlipAnswer | None
+    question: str  # "flip: no on 0.8.3 and 0.9.2; yes, at a price on 0.10.2"
+    verdicts: str  # in which versions flip verdicts change
+    left_alone: str  # what changes from version to version for those who do not flip
+    versions: tuple[VersionAnswer, ...]
+
+
+def grid_headline(
+    versions: Sequence[GridVersion], programs: Sequence[GridRow], changes: Sequence[VersionChange]
+) -> GridHeadline:
+    """Work out the headline of a grid.
+
+    Example::
+
+        grid_headline(grid.versions, grid.programs, grid.changes).flip == "no"
+    """
+    answers = tuple(_answer(each) for each in versions)
+    known = [each.flip for each in answers if each.flip]
+    return GridHeadline(
+        flip=max(known, key=FLIP_ANSWERS.index, default=None),
+        question=f"flip: {_by_answer(answers)}",
+        verdicts=_verdicts(programs, has_flip=bool(known)),
+        left_alone=_left_alone(changes),
+        versions=answers,
+    )
+
+
+def _answer(version: GridVersion) -> VersionAnswer:
+    if version.campaign is None:
+        why = f"nothing was run: {version.missing}"
+        return VersionAnswer(version=version.label, flip="not known", counts={}, first=why)
+    found = version.campaign.headline
+    return VersionAnswer(
+        version=version.label, flip=found.flip, counts=found.counts, first=found.first
+    )
+
+
+def _by_answer(answers: Sequence[VersionAnswer]) -> str:
+    """Say each answer once for the versions in a row that have it."""
+    runs = [
+        (flip or "not asked", [each.version for each in run])
+        for flip, run in groupby(answers, key=lambda each: each.flip)
+    ]
+    return "; ".join(f"{flip} on {_span(labels)}" for flip, labels in runs) or "not asked"
+
+
+def _span(labels: Sequence[str]) -> str:
+    if len(labels) < 3:
+        return " and ".join(labels)
+    return f"{labels[0]} to {labels[-1]}"
+
+
+def _verdicts(programs: Sequence[GridRow], *, has_flip: bool) -> str:
+    if not has_flip:
+        return "verdicts: no two sides across the flip were compared"
+    changing = [row for row in programs if row.changes]
+    if not changing:
+        return f"verdicts: a flip comes to the same on all versions (programs: {len(programs):,})"
+    first = [row.first_change.after.version for row in changing if row.first_change]
+    found = _in_order(
+        (cell.version for row in programs[:1] for cell in row.cells),
+        {version: [r.name for r, v in zip(changing, first, strict=True) if v == version]
+         for version in first},
+    )  # fmt: skip
+    total = f"{len(changing):,} of {len(programs):,} programs"
+    return f"verdicts: a flip comes to something else for {total}: {found}"
+
+
+def _in_order(versions: Iterable[str], names: dict[str, list[str]]) -> str:
+    """Count the programs of each version, in the order of the versions."""
+    counts = (
+        f"{len(names[version]):,} from {version} on{listed_names(names[version])}"
+        for version in versions
+        if version in names
+    )
+    return "; ".join(counts)
+
+
+def _left_alone(changes: Sequence[VersionChange]) -> str:
+    """Say what changes from version to version, the worst first."""
+    if not changes:
+        return "flag left alone: no side ran on two versions"
+    total = len({each.program for each in changes})
+    news = [each for each in changes if each.is_news]
+    if not news:
+        same = "every program gives equal outputs on all versions, or fails alike"
+        return f"flag left alone: {same} (programs: {total:,})"
+    told = []
+    for outcome in reversed(VERSION_OUTCOMES):
+        names = list(dict.fromkeys(each.program for each in news if each.outcome == outcome))
+        if names:
+            told.append(f"{outcome}: {len(names):,}{listed_names(names)}")
+    changed = len({each.program for each in news})
+    return f"flag left alone: {changed:,} of {total:,} programs change; {'; '.join(told)}"
+
 
 _WORKED_OUT = ("headline", "programs")
 

@@ -9,8 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, get_args
 
-from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict
-from reports.rows.price import Price, largest_price
+from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict, Price, largest_price
 from reports.rows.program_row import VERDICTS, ProgramRow
 from reports.rows.row import Row
 

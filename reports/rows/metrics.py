@@ -8,7 +8,7 @@ Readers use `metrics.METRICS` at the moment that they need it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from reports.rows import metric_rules as rules
@@ -25,7 +25,6 @@ from reports.rows.metric_records import (
 )
 from reports.rows.observation import Observation
 from reports.rows.row import Side
-from reports.rows.work import working_equations, working_operations
 
 
 def _field(section: str, name: str) -> Read:
@@ -49,9 +48,9 @@ def _memory_of_a_call(observation: Observation) -> int | None:
     return held + executable.constant_bytes
 
 
-def _total(of: Callable[[Observation], Mapping[str, int] | None]) -> Read:
+def _total(section: str, name: str) -> Read:
     def read(observation: Observation) -> int | None:
-        names = of(observation)
+        names = getattr(getattr(observation, section), name, None)
         return None if names is None else sum(names.values())
 
     return read
@@ -108,7 +107,7 @@ _JAXPR = (
     ),
     Metric(
         "working equations",
-        _total(working_equations),
+        _total("jaxpr", "working_equations"),
         within=rules.SAME_PROGRAM,
         across=rules.EQUATIONS_AT_WORK,
         figure=Figure("jaxpr", "working equations"),
@@ -237,7 +236,7 @@ _STABLEHLO = (
     ),
     Metric(
         "working StableHLO operations",
-        _total(working_operations),
+        _total("stablehlo", "working_operations"),
         within=rules.LOWERED_WORK,
         across=rules.LOWERED_WORK_ACROSS,
         figure=Figure("StableHLO", "working operations"),

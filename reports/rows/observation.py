@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from reports.rows.calls import CallResults, Growth
+from reports.rows.calls import CallResults, Effects, Growth, KeptArray
 from reports.rows.captured_array import CapturedArray
-from reports.rows.effects import Effects, KeptArray
 from reports.rows.kept_text import ProgramTexts
 from reports.rows.row import Row, Side
 
@@ -63,6 +62,17 @@ class JaxprCounts(Row):
     moved: MovedArray | None = None  # the largest; None in reports older than this field, too
 
 
+# Operations that move, select or repeat elements, that order others, or hold a module together.
+_MOVING = frozenset(
+    {
+        "bitcast_convert", "broadcast_in_dim", "case", "concatenate", "constant", "convert",
+        "dynamic_slice", "dynamic_update_slice", "gather", "get_tuple_element", "if", "imag",
+        "iota", "optimization_barrier", "pad", "real", "reshape", "return", "reverse", "select",
+        "slice", "transpose", "tuple", "while",
+    }
+)  # fmt: skip
+
+
 class StableHloCounts(Row):
     """Counts over the lowered module."""
 
@@ -80,6 +90,23 @@ class StableHloCounts(Row):
     callbacks: int | None = None  # calls into Python
     marks_lost: int | None = None  # operands marked jax.const by the caller, not by the callee
     inlined: tuple[str, ...] = ()  # the sha256 of constants above the embed threshold, not of all
+
+    @property
+    def working_operations(self) -> dict[str, int] | None:
+        """The operations that compute, by name; None where they were not counted.
+
+        They return arrays, and those of a function count once for each call of it. Loops and
+        branches are left out, and operations of other dialects, which tell of shardings and
+        functions.
+        """
+        if self.array_operations is None:
+            return None
+        names = {
+            name.removeprefix("stablehlo."): count
+            for name, count in self.array_operations.items()
+            if name.startswith("stablehlo.")
+        }
+        return {name: count for name, count in names.items() if name not in _MOVING}
 
 
 class ExecutableCounts(Row):

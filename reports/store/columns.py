@@ -1,11 +1,16 @@
-"""The columns of a store: what is read off the row of a program when it is stored."""
+"""The columns of a store: what is read off the row of a program, and the SQL that writes it."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+import sqlite3
+import zlib
+from collections.abc import Mapping, Sequence
 
-from reports.rows import Campaign, Observation, ProgramRow, metrics
+from pydantic import TypeAdapter
+
+from reports.rows import Campaign, Observation, ProgramRow, TimeSamples, metrics
 from reports.rows.history import KEY_METRICS, StoredProgram, StoredRun, StoredSide
 
 
@@ -98,3 +103,75 @@ def run_of_file(file: str, campaign: Campaign) -> StoredRun:
         planned=len(campaign.programs),
         file=file,
     )
+
+
+SAMPLES = TypeAdapter(tuple[TimeSamples, ...])
+METRIC_COLUMNS = tuple(map(column_of, KEY_METRICS.values()))
+# Which planned programs all sides could run, and have no times: these are taken in a phase of its
+# own. A program also breaks because one side fails, which then has nothing to time.
+UNTIMED = (
+    "NOT is_timed AND state IN ('safe', 'at a price', 'placed otherwise', 'breaks', 'disagree') "
+    "AND NOT EXISTS "
+    "(SELECT 1 FROM sides WHERE run = planned.run AND place = planned.place AND failure != '')"
+)
+
+
+def remove(connection: sqlite3.Connection, programs: Sequence[tuple[int, int]]) -> None:
+    """Remove programs from all tables, each by its run and its place."""
+    for table in ("programs", "sides", "rows"):
+        query = f"DELETE FROM {table} WHERE run = ? AND place = ?"
+        connection.executemany(query, programs)
+
+
+def put(
+    connection: sqlite3.Connection, run: int, place: int, program: StoredProgram, row: bytes
+) -> None:
+    """Write a program of a run, in the place of what is there; `row` is packed."""
+    remove(connection, [(run, place)])
+    key = {"run": run, "place": place}
+    insert(
+        connection,
+        "programs",
+        {
+            **key,
+            "name": program.name,
+            "source": program.source,
+            "digest": program.digest,
+            "verdict": program.verdict,
+            "flip": program.flip,
+            "reason": program.reason,
+            "reasons": json.dumps(program.reasons),
+            "is_final": program.is_final,
+        },
+    )
+    for side, each in program.sides.items():
+        of_side = {
+            "side": side,
+            "failure": each.failure,
+            "outputs": each.outputs,
+            "output_types": each.output_types,
+        }
+        figures = {column_of(name): each.figures.get(name) for name in KEY_METRICS.values()}
+        insert(connection, "sides", {**key, **of_side, **figures})
+    samples = SAMPLES.dump_json(program.samples).decode("utf-8") if program.samples else None
+    insert(connection, "rows", {**key, "row": row, "samples": samples})
+
+
+def insert(connection: sqlite3.Connection, table: str, values: Mapping[str, object]) -> int:
+    """Insert a row, given by its columns, and return its number where the table has numbers."""
+    marks = ", ".join("?" * len(values))
+    query = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks})"
+    return connection.execute(query, tuple(values.values())).lastrowid or 0
+
+
+def packed(text: str) -> bytes:
+    """Return the JSON of a row as a store has it; `unpacked` gives it back."""
+    return zlib.compress(text.encode("utf-8"))
+
+
+def unpacked(data: bytes) -> str:
+    """Return the JSON of a row. Raises `ValueError` where it is damaged."""
+    try:
+        return zlib.decompress(data).decode("utf-8")
+    except zlib.error as error:
+        raise ValueError(str(error)) from error

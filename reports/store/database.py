@@ -16,9 +16,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from reports.store import migrations
-from reports.store.errors import PATIENCE, explained, name_of, store_error
 
 APPLICATION_ID = 0x6370_7274  # "cprt", in the header of the file
+PATIENCE = 60.0  # seconds that a writer waits for another one
+
+
+class StoreError(ValueError):
+    """A store cannot be read or written; the message names the file, why, and what to do."""
+
+
+def store_error(path: str | os.PathLike[str], what: str, what_to_do: str) -> StoreError:
+    """Return the error that says what is wrong with a store, and what to do.
+
+    Example::
+
+        >>> str(store_error("runs.db", "it is missing", "name another"))
+        "the store 'runs.db': it is missing; name another"
+    """
+    return StoreError(f"the store {os.fspath(path)!r}: {what}; {what_to_do}")
+
+
 _CHANGED_BY_HAND = "something else has written to it: take a copy of before, or name another file"
 
 
@@ -31,9 +48,9 @@ def opened_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
     """
     if path.exists() and path.stat().st_size:
         check(path)
-    with explained(path):
+    with _explained(path):
         connection = _connect(path, "rwc")
-    with explained(path), contextlib.closing(connection):
+    with _explained(path), contextlib.closing(connection):
         _use_write_ahead_log(path, connection)
         try:
             with transaction(path, connection, checked=False):
@@ -53,7 +70,7 @@ def opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
     if check(path) < migrations.VERSION:
         with opened_for_writing(path):
             pass
-    with explained(path), contextlib.closing(_reader(path)) as connection:
+    with _explained(path), contextlib.closing(_reader(path)) as connection:
         connection.execute("BEGIN")
         yield connection
 
@@ -75,7 +92,7 @@ def check(path: Path) -> int:
 
     Raises `StoreError` where the file is no store, or of a newer constparity.
     """
-    with explained(path), contextlib.closing(_reader(path)) as connection:
+    with _explained(path), contextlib.closing(_reader(path)) as connection:
         [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
         [application] = connection.execute("PRAGMA application_id").fetchone()
         version = version_of(connection)
@@ -110,7 +127,7 @@ def transaction(
 
     A newer constparity may have migrated the file in the meantime, which then is refused.
     """
-    with explained(path):
+    with _explained(path):
         connection.execute("BEGIN IMMEDIATE")  # waits for another writer here, not at the commit
         try:
             if checked and (version := version_of(connection)) != migrations.VERSION:
@@ -141,7 +158,7 @@ def _reader(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         connection.close()
         log = path.with_name(path.name + "-wal")
-        if name_of(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not log.exists():
+        if _name_of(error).startswith(("SQLITE_CANTOPEN", "SQLITE_READONLY")) and not log.exists():
             return _connect(path, "ro&immutable=1")
         raise
     return connection
@@ -155,10 +172,56 @@ def _use_write_ahead_log(path: Path, connection: sqlite3.Connection) -> None:
             [mode] = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             break
         except sqlite3.OperationalError as error:
-            if name_of(error) != "SQLITE_BUSY" or time.monotonic() > deadline:
+            if _name_of(error) != "SQLITE_BUSY" or time.monotonic() > deadline:
                 raise
             time.sleep(0.02)
     if mode != "wal":
         what = "its file system takes no write-ahead log"
         raise store_error(path, what, "name a file on a local disk")
     connection.execute("PRAGMA synchronous = FULL")
+
+
+# -- what goes wrong, in sentences that say what to do ---------------------------------------------
+
+_DAMAGED = (
+    "it is damaged",
+    "move it away, with its -wal file, and save what is left with the command .recover of sqlite3",
+)
+_NOT_WRITTEN = "it cannot be written", "give permission to it and to its folder, or name another"
+_FULL = "the disk is full", "make room; what was committed is in it"
+_TOLD = {
+    "SQLITE_NOTADB": ("it is no SQLite database", "name another file, or move this one away"),
+    "SQLITE_CORRUPT": _DAMAGED,
+    "SQLITE_FULL": _FULL,
+    "SQLITE_READONLY": _NOT_WRITTEN,
+    "SQLITE_PERM": _NOT_WRITTEN,
+    "SQLITE_CANTOPEN": ("it cannot be opened", "check the path and the permissions of its folder"),
+    "SQLITE_BUSY": (
+        f"another process has been writing to it for {PATIENCE:.0f} seconds",
+        "try again when that one is done",
+    ),
+    "SQLITE_IOERR": ("the disk does not take or give its content", "make room, or name another"),
+}
+
+
+@contextlib.contextmanager
+def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what SQLite raises into a `StoreError`."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _explanation(path, error) from error
+
+
+def _explanation(path: str | os.PathLike[str], error: sqlite3.Error) -> StoreError:
+    name = _name_of(error)
+    for known, (what, what_to_do) in _TOLD.items():
+        if name == known or name.startswith(f"{known}_"):
+            return store_error(path, f"{what} ({error})", what_to_do)
+    # Tables or columns that another program has changed, and what else is no fault of the disk.
+    return store_error(path, f"it does not answer ({error})", "move it away and begin a new one")
+
+
+def _name_of(error: sqlite3.Error) -> str:
+    """Return SQLite's name of an error; "" where Python raised it."""
+    return getattr(error, "sqlite_errorname", "")

@@ -6,16 +6,15 @@ hundred times as long as inserting them, and one process writes what all machine
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 
 from reports.output import json_file
 from reports.rows import Observation, ProgramRow
 from reports.rows.fail_rules import FailRule
+from reports.rows.observation import OF_LIMITS
 from reports.rows.plan import State, state_of
-from reports.store.columns import program_of, storable
+from reports.store.columns import packed, program_of, storable
 from reports.store.plan_records import Finished
-from reports.store.what_helps import in_words_of_spec, of_limits, of_state
 from reports.views.causes import between_pipelines, of_verdict, seen
 
 # States in which the flip was not judged: what such a program differs in is no finding.
@@ -48,7 +47,7 @@ def finished(
         if state == "disagree":  # the flip has no part in it
             action, member = of_state(state), between_pipelines(row)
         elif state == "could not compare" and not _is_of_flip(row):
-            action, member = of_limits(row), of_verdict(row)
+            action, member = _of_limits(row), of_verdict(row)
         # The file of a generated program is of its task alone, and no line of a user's.
         symptom, line = member.symptom, "" if recipe else member.where
         if state == "disagree" or _is_of_outputs(row):
@@ -66,7 +65,7 @@ def finished(
         recipe=recipe,
         seconds=_seconds(row),
         program=program_of(row, is_final=False),
-        packed=zlib.compress((rendered or json_file.render_program(row)).encode("utf-8")),
+        packed=packed(rendered or json_file.render_program(row)),
     )
 
 
@@ -141,3 +140,47 @@ def _of_side(observation: Observation) -> float | None:
     if failure is not None:  # the limit of a timeout is in seconds, others are not
         return failure.limit if failure.kind == "timeout" else None
     return times.trace + times.lower + times.compile + times.first_call if times else None
+
+
+# -- what helps ------------------------------------------------------------------------------------
+
+_OF_STATE: dict[State, str] = {
+    "disagree": "report it with a smaller program (constparity reduce): it is a fault of "
+    "constparity or of stock JAX",
+    "lost": "find out what ended its process or machine; --retry lost runs it once more",
+}
+# The options of `constparity run` that a spec has as keys.
+_KEYS = {
+    "--timeout": "`timeout` in the spec",
+    "--memory-limit": "`memory_limit` in the spec",
+    "more --rounds": "more `rounds` in the spec",
+}
+
+
+def of_state(state: State) -> str:
+    """Return what helps all programs in a state; "" where it depends on the program.
+
+    Example::
+
+        of_state("safe") == ""
+    """
+    return _OF_STATE.get(state, "")
+
+
+def _of_limits(row: ProgramRow) -> str:
+    """Return what helps a program that a side of it has no result of, for it exceeded a limit."""
+    kinds = [each.failure.kind for each in row.observations if each.failure]
+    return next((OF_LIMITS[kind] for kind in kinds if kind in OF_LIMITS), "")
+
+
+def in_words_of_spec(action: str) -> str:
+    """Name the keys of a spec in the place of the options of `constparity run`.
+
+    Example::
+
+        >>> in_words_of_spec("raise --timeout, or find out what takes the time")
+        'raise `timeout` in the spec, or find out what takes the time'
+    """
+    for option, key in _KEYS.items():
+        action = action.replace(option, key)
+    return action

@@ -10,14 +10,13 @@ from __future__ import annotations
 import dataclasses
 import re
 import sqlite3
-import zlib
 from collections.abc import Callable
 
 from reports.output import json_file
 from reports.rows import ProgramRow
 from reports.rows.headline import headline
 from reports.rows.history import StoredProgram
-from reports.store import columns, statements
+from reports.store import columns
 
 
 def _version_1(connection: sqlite3.Connection) -> None:
@@ -80,7 +79,7 @@ def _fill_version_2(connection: sqlite3.Connection) -> None:
             row = _row_of(packed)
             program = columns.program_of(row) if row else _of_name(name)
             program = dataclasses.replace(program, is_final=finished is not None)
-            statements.put(connection, run, place, program, packed)
+            columns.put(connection, run, place, program, packed)
             found.append(row)
         if finished is not None and all(found):
             question = headline([each for each in found if each]).question
@@ -90,8 +89,8 @@ def _fill_version_2(connection: sqlite3.Connection) -> None:
 def _row_of(packed: bytes) -> ProgramRow | None:
     """Read a row; None where it is damaged, or of another schema."""
     try:
-        return json_file.program_of(zlib.decompress(packed).decode("utf-8"))
-    except (ValueError, zlib.error):
+        return json_file.program_of(columns.unpacked(packed))
+    except ValueError:
         return None
 
 

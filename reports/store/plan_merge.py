@@ -10,17 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.rows.plan import PlanLibrary
+from reports.store.columns import METRIC_COLUMNS, insert
 from reports.store.database import (
     check_is_there,
     opened_for_reading,
     opened_for_writing,
+    store_error,
     transaction,
 )
-from reports.store.errors import store_error
 from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
 from reports.store.plans import PlanWriter, libraries_text, name_machine
-from reports.store.statements import METRIC_COLUMNS
 
 # The columns of each table that are copied as they are, behind the number of the run or plan.
 _COPIED = {
@@ -70,15 +70,22 @@ def merge(shards: Sequence[Path], path: Path) -> int:
         with transaction(path, target):
             started = min(each.plan.started for each in parts)
             _check_is_new(path, target, first, started)
-            plan = target.execute(
-                "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, "
-                "libraries, started) VALUES (?, ?, ?, ?, '', ?, ?, ?, ?, ?)",
-                (
-                    first.name, first.digest, first.whole, first.total, json.dumps(first.sides),
-                    first.spec, json.dumps(first.rules), libraries_text(_libraries(parts)), started,
-                ),
-            ).lastrowid  # fmt: skip
-            assert plan is not None
+            plan = insert(
+                target,
+                "plans",
+                {
+                    "name": first.name,
+                    "digest": first.digest,
+                    "whole": first.whole,
+                    "total": first.total,
+                    "shard": "",
+                    "sides": json.dumps(first.sides),
+                    "spec": first.spec,
+                    "rules": json.dumps(first.rules),
+                    "libraries": libraries_text(_libraries(parts)),
+                    "started": started,
+                },
+            )
             runs: list[int] = []
             for part, source in zip(parts, sources, strict=True):
                 _copy(source, part.plan.id, target, plan, runs)
@@ -186,13 +193,8 @@ def _copy(
     ).fetchall()
     for number, (run, machine, *values) in enumerate(own):
         if number == len(runs):
-            marks = ", ".join("?" * (len(values) + 2))
-            found = target.execute(
-                f"INSERT INTO runs (plan, machine, {_OF_RUN}) VALUES ({marks})",
-                (into, machine, *values),
-            )
-            assert found.lastrowid is not None
-            runs.append(found.lastrowid)
+            of_run = dict(zip(_OF_RUN.split(", "), values, strict=True))
+            runs.append(insert(target, "runs", {"plan": into, "machine": machine, **of_run}))
         for table, columns in _COPIED.items():
             _copy_rows(source, target, table, columns, ("run", run, runs[number]))
         query = f"SELECT {_OF_PLANNED} FROM planned WHERE plan = ? AND run = ?"

@@ -1,16 +1,21 @@
-"""What a store knows of its plans: listed, by name, by recipe."""
+"""What a store knows of its plans: listed, by name, by recipe, and which rules they break."""
 
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from reports.output import json_file
 from reports.rows import SIDES
-from reports.rows.plan import PlanLibrary, State
+from reports.rows.fail_rules import FailRule
+from reports.rows.plan import BrokenRule, PlanLibrary, State
+from reports.store.columns import unpacked
 from reports.store.database import opened_for_reading
+from reports.store.finished import broken_rules, broken_without_row
 from reports.store.plan_records import StoredPlan
 
 
@@ -22,42 +27,24 @@ def list_plans(path: Path) -> list[StoredPlan]:
         list_plans(Path("runs.db"))[-1].name
     """
     with opened_for_reading(path) as connection:
+        connection.row_factory = sqlite3.Row
         found = connection.execute(
             "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
-            "coalesce(finished, ''), coverage, rules, libraries FROM plans ORDER BY id"
+            "coalesce(finished, '') AS finished, coverage, rules, libraries FROM plans ORDER BY id"
         ).fetchall()
-    return [_plan_of(*row) for row in found]
+    return [_plan_of(dict(row)) for row in found]
 
 
-def _plan_of(
-    id_: int,
-    name: str,
-    digest: str,
-    whole: str,
-    total: int,
-    shard: str,
-    sides: str,
-    spec: str,
-    started: str,
-    finished: str,
-    coverage: str,
-    rules: str,
-    libraries: str,
-) -> StoredPlan:
+def _plan_of(row: Mapping[str, Any]) -> StoredPlan:
+    sides, rules, libraries = json.loads(row["sides"]), row["rules"], json.loads(row["libraries"])
     return StoredPlan(
-        id=id_,
-        name=name,
-        digest=digest,
-        whole=whole,
-        total=total,
-        shard=shard,
-        sides=tuple(each for each in SIDES if each in json.loads(sides)),
-        spec=spec,
-        started=started,
-        finished=finished,
-        coverage=json.loads(coverage),
-        rules=tuple(json.loads(rules)) if rules else (),
-        libraries=tuple(map(PlanLibrary.model_validate, json.loads(libraries))),
+        **{
+            **row,
+            "sides": tuple(each for each in SIDES if each in sides),
+            "coverage": json.loads(row["coverage"]),
+            "rules": tuple(json.loads(rules)) if rules else (),
+            "libraries": tuple(map(PlanLibrary.model_validate, libraries)),
+        }
     )
 
 
@@ -141,3 +128,46 @@ def recipes_of(path: Path, plan: int) -> dict[int, str]:
     query = "SELECT place, recipe FROM planned WHERE plan = ? AND recipe != ''"
     with opened_for_reading(path) as connection:
         return dict(connection.execute(query, (plan,)).fetchall())
+
+
+# -- which rules programs break: those that they were measured with, or others since ---------------
+
+
+def broken_of(
+    connection: sqlite3.Connection, plan: StoredPlan, rules: Sequence[FailRule]
+) -> tuple[BrokenRule, ...]:
+    """Return the rules that programs of a plan break, each with their number, in their order.
+
+    Other rules than those of the plan are asked of each row, some hundreds of them a second.
+    """
+    counts: Counter[str] = Counter()
+    if plan.rules == tuple(each.text for each in rules):
+        query = "SELECT broken FROM planned WHERE plan = ? AND broken != ''"
+        for (texts,) in connection.execute(query, (plan.id,)):
+            counts.update(json.loads(texts))
+    else:
+        for _, texts in broken_by_place(connection, plan.id, rules):
+            counts.update(texts)
+    return tuple(
+        BrokenRule(rule=each.text, status=each.status, programs=counts[each.text])
+        for each in rules
+        if counts[each.text]
+    )
+
+
+def broken_by_place(
+    connection: sqlite3.Connection, plan: int, rules: Sequence[FailRule]
+) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Ask each program of a plan that was run which rules it breaks, by its row."""
+    found = connection.execute(
+        "SELECT planned.place, state, row FROM planned "
+        "LEFT JOIN rows ON rows.run = planned.run AND rows.place = planned.place "
+        "WHERE plan = ? AND state NOT IN ('not run', 'lost')",
+        (plan,),
+    )
+    for place, state, packed in found:
+        if packed is None:
+            yield place, broken_without_row(state, rules)
+        else:
+            row = json_file.program_of(unpacked(packed))
+            yield place, broken_rules(row, state, rules)

@@ -7,16 +7,15 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reports.output import json_file
 from reports.rows.fail_rules import FailRule, parse
 from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanReport, State
-from reports.store.database import opened_for_reading
-from reports.store.errors import store_error
-from reports.store.held_to_rules import broken_of
-from reports.store.plan_reading import labels_of, list_plans
+from reports.store.columns import UNTIMED
+from reports.store.database import opened_for_reading, store_error
+from reports.store.plan_reading import broken_of, labels_of, list_plans
 from reports.store.plan_records import StoredPlan
-from reports.store.statements import UNTIMED
 from reports.views.texts import counted
 
 # States that have nothing to explain, or whose cause is not in the program.
@@ -57,35 +56,28 @@ def plan_report(
         rules = parse(",".join(found.rules))
     with opened_for_reading(path) as connection:
         broken = broken_of(connection, found, rules)
-        rows = connection.execute(
-            "SELECT run, name, state, why, symptom, line, equation, action, "
-            "seconds, place, against_itself, target FROM planned WHERE plan = ? "
-            "ORDER BY place",
-            (found.id,),
-        ).fetchall()
-        machines = connection.execute(
-            "SELECT run, machine, count(*) FROM planned WHERE plan = ? AND machine != '' "
-            "GROUP BY run, machine ORDER BY run, machine",
-            (found.id,),
-        ).fetchall()
-        versions = connection.execute(
-            "SELECT run, versions, count(*) FROM planned WHERE plan = ? AND versions != '' "
-            "GROUP BY run, versions ORDER BY run, versions",
-            (found.id,),
-        ).fetchall()
-        roots = connection.execute(
-            "SELECT id, root, settings, options FROM runs WHERE plan = ? ORDER BY id", (found.id,)
-        ).fetchall()
-        untimed = connection.execute(
-            f"SELECT run, name FROM planned WHERE plan = ? AND {UNTIMED} ORDER BY place",
-            (found.id,),
-        ).fetchall()
-        tasks = connection.execute(
+
+        def ask(query: str) -> list[Any]:
+            return connection.execute(query, (found.id,)).fetchall()
+
+        rows = ask(
+            "SELECT run, name, state, why, symptom, line, equation, action, seconds, place, "
+            "against_itself, target FROM planned WHERE plan = ? ORDER BY place"
+        )
+        machines, versions = (
+            ask(
+                f"SELECT run, {column}, count(*) FROM planned WHERE plan = ? AND {column} != '' "
+                f"GROUP BY run, {column} ORDER BY run, {column}"
+            )
+            for column in ("machine", "versions")
+        )
+        roots = ask("SELECT id, root, settings, options FROM runs WHERE plan = ? ORDER BY id")
+        untimed = ask(f"SELECT run, name FROM planned WHERE plan = ? AND {UNTIMED} ORDER BY place")
+        [tasks] = ask(
             "SELECT count(*), count(nullif(lost, '')), coalesce(sum(seconds), 0), "
             "coalesce(sum(processor_seconds), 0), coalesce(sum(floor_seconds), 0) FROM tasks "
-            "WHERE plan = ?",
-            (found.id,),
-        ).fetchone()
+            "WHERE plan = ?"
+        )
     standings = [_Standing(*row) for row in rows]
     environments = []
     labels = labels_of({run: root for run, root, *_ in roots})

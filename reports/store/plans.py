@@ -17,13 +17,11 @@ from reports.rows.fail_rules import FailRule
 from reports.rows.history import RunBegin
 from reports.rows.plan import STATES, PlanLibrary, State
 from reports.store import writing
-from reports.store.columns import storable
-from reports.store.database import opened_for_writing, transaction
-from reports.store.errors import store_error
-from reports.store.held_to_rules import broken_by_place
+from reports.store.columns import UNTIMED, insert, put, remove, storable
+from reports.store.database import opened_for_writing, store_error, transaction
+from reports.store.finished import of_state
+from reports.store.plan_reading import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
-from reports.store.statements import UNTIMED, put, remove
-from reports.store.what_helps import of_state
 
 NOT_RUN: State = "not run"
 
@@ -206,20 +204,20 @@ class PlanWriter:
             name_machine(self.connection, run)
 
     def _put_task(self, end: TaskEnd) -> None:
-        self.connection.execute(
-            "INSERT INTO tasks (plan, key, ended, machine, versions, seconds, processor_seconds, "
-            "floor_seconds, lost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self.plan,
-                end.key,
-                writing.now(),
-                storable(end.machine),
-                storable(end.versions),
-                end.seconds,
-                end.processor_seconds,
-                end.floor_seconds,
-                storable(end.lost),
-            ),
+        insert(
+            self.connection,
+            "tasks",
+            {
+                "plan": self.plan,
+                "key": end.key,
+                "ended": writing.now(),
+                "machine": storable(end.machine),
+                "versions": storable(end.versions),
+                "seconds": end.seconds,
+                "processor_seconds": end.processor_seconds,
+                "floor_seconds": end.floor_seconds,
+                "lost": storable(end.lost),
+            },
         )
 
 
@@ -303,24 +301,22 @@ def _unfinished(path: Path, connection: sqlite3.Connection, begin: PlanBegin) ->
 
 
 def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
-    found = connection.execute(
-        "INSERT INTO plans (name, digest, whole, total, shard, sides, spec, rules, libraries, "
-        "started) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            storable(begin.name),
-            begin.digest,
-            begin.whole,
-            begin.total,
-            begin.shard,
-            json.dumps(begin.sides),
-            storable(begin.spec),
-            _listed(begin.rules),
-            libraries_text(begin.libraries),
-            writing.now(),
-        ),
+    plan = insert(
+        connection,
+        "plans",
+        {
+            "name": storable(begin.name),
+            "digest": begin.digest,
+            "whole": begin.whole,
+            "total": begin.total,
+            "shard": begin.shard,
+            "sides": json.dumps(begin.sides),
+            "spec": storable(begin.spec),
+            "rules": _listed(begin.rules),
+            "libraries": libraries_text(begin.libraries),
+            "started": writing.now(),
+        },
     )
-    plan = found.lastrowid
-    assert plan is not None
     runs = []
     for number, environment in enumerate(begin.environments):
         names = [each.name for each in begin.programs if each.environment == number]
@@ -340,21 +336,19 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
             "UPDATE runs SET plan = ?, options = ? WHERE id = ?", (plan, storable(options), run)
         )
         runs.append(run)
-    connection.executemany(
-        "INSERT INTO planned (plan, place, run, name, program, target, state, why) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            (
-                plan,
-                each.place,
-                runs[each.environment],
-                storable(each.name),
-                storable(each.text),
-                storable(each.target),
-                "unavailable" if each.unavailable else NOT_RUN,
-                storable(each.unavailable),
-            )
-            for each in begin.programs
-        ),
-    )
+    for each in begin.programs:
+        insert(
+            connection,
+            "planned",
+            {
+                "plan": plan,
+                "place": each.place,
+                "run": runs[each.environment],
+                "name": storable(each.name),
+                "program": storable(each.text),
+                "target": storable(each.target),
+                "state": "unavailable" if each.unavailable else NOT_RUN,
+                "why": storable(each.unavailable),
+            },
+        )
     return plan

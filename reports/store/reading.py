@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import zlib
 from collections import Counter
 from pathlib import Path
 
 from reports.output import json_file
 from reports.rows import ANSWER_OF, SCHEMA_VERSION, Campaign, FlipAnswer, ProgramRow
 from reports.rows.history import KEY_METRICS, Commit, StoredProgram, StoredRun, StoredSide
-from reports.store.database import opened_for_reading
-from reports.store.errors import StoreError, store_error
-from reports.store.statements import METRIC_COLUMNS, SAMPLES
+from reports.store.columns import METRIC_COLUMNS, SAMPLES, unpacked
+from reports.store.database import StoreError, opened_for_reading, store_error
 
 _RUNS = (
     "SELECT id, started, coalesce(finished, ''), schema_version, root, machine, commit_id, "
@@ -130,9 +128,8 @@ def load_run(path: Path, reference: str) -> Campaign:
         query = "SELECT row FROM rows WHERE run = ? ORDER BY place"
         packed = [each for (each,) in connection.execute(query, (run.id,))]
     try:
-        texts = [zlib.decompress(each).decode("utf-8") for each in packed]
-        campaign = json_file.campaign_of(root, texts)
-    except (ValueError, zlib.error) as error:
+        campaign = json_file.campaign_of(root, map(unpacked, packed))
+    except ValueError as error:
         raise _damaged(path, run.label, error) from error
     if run.finished:
         return campaign
@@ -203,6 +200,6 @@ def load_program(path: Path, run: int, place: int) -> ProgramRow:
     if found is None:
         raise store_error(path, f"run {run} has no program {place}", "name one that it has")
     try:
-        return json_file.program_of(zlib.decompress(found[0]).decode("utf-8"))
-    except (ValueError, zlib.error) as error:
+        return json_file.program_of(unpacked(found[0]))
+    except ValueError as error:
         raise _damaged(path, f"program {place} of run {run}", error) from error

@@ -18,8 +18,7 @@ from reports.rows import ANSWER_OF, FLIP_ANSWERS, SIDES
 from reports.rows.history import KEY_METRICS, StoredRun, Trend, TrendLine, TrendPoint
 from reports.rows.metrics import metric as metric_of
 from reports.store.columns import column_of
-from reports.store.database import opened_for_reading
-from reports.store.errors import store_error
+from reports.store.database import opened_for_reading, store_error
 from reports.store.reading import list_runs
 from reports.views.texts import counted
 

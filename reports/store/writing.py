@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,10 +13,9 @@ from pathlib import Path
 from reports.output import json_file
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.history import RunBegin
-from reports.store.columns import program_of, storable
+from reports.store.columns import insert, packed, program_of, put, storable
 from reports.store.database import opened_for_writing, transaction
 from reports.store.migrations import VERSION
-from reports.store.statements import put
 
 
 @dataclass(frozen=True)
@@ -30,14 +28,17 @@ class RunWriter:
 
     def put(self, place: int, row: ProgramRow) -> None:
         """Commit a program that is finished; the end of the run may judge it once more."""
-        program, packed = program_of(row, is_final=False), _packed(row)
+        program, text = program_of(row, is_final=False), json_file.render_program(row)
         with transaction(self.path, self.connection):
-            put(self.connection, self.run, place, program, packed)
+            put(self.connection, self.run, place, program, packed(text))
 
     def finish(self, campaign: Campaign, places: Mapping[str, int]) -> None:
         """Commit the whole run as it came out; `places` has each program's by its name."""
         # Packed before the transaction, which keeps other writers waiting.
-        ready = [(places[row.name], program_of(row), _packed(row)) for row in campaign.programs]
+        ready = [
+            (places[row.name], program_of(row), packed(json_file.render_program(row)))
+            for row in campaign.programs
+        ]
         with transaction(self.path, self.connection):
             for table in ("programs", "sides", "rows"):
                 self.connection.execute(f"DELETE FROM {table} WHERE run = ?", (self.run,))
@@ -52,10 +53,6 @@ class RunWriter:
                     self.run,
                 ),
             )
-
-
-def _packed(row: ProgramRow) -> bytes:
-    return zlib.compress(json_file.render_program(row).encode("utf-8"))
 
 
 @contextlib.contextmanager
@@ -80,23 +77,21 @@ def insert_run(connection: sqlite3.Connection, begin: RunBegin) -> int:
         created=begin.started, environment=begin.environment, sides=begin.sides, programs=()
     )
     commit = begin.commit
-    found = connection.execute(
-        "INSERT INTO runs (started, schema_version, root, machine, commit_id, committed, is_dirty, "
-        "settings, planned) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            begin.started,
-            SCHEMA_VERSION,
-            json_file.render_root(root),
-            storable(begin.machine),
-            commit and commit.id,
-            commit and commit.date,
-            bool(commit and commit.is_dirty),
-            json.dumps(dict(begin.settings)),
-            json.dumps(begin.planned),
-        ),
+    return insert(
+        connection,
+        "runs",
+        {
+            "started": begin.started,
+            "schema_version": SCHEMA_VERSION,
+            "root": json_file.render_root(root),
+            "machine": storable(begin.machine),
+            "commit_id": commit and commit.id,
+            "committed": commit and commit.date,
+            "is_dirty": bool(commit and commit.is_dirty),
+            "settings": json.dumps(dict(begin.settings)),
+            "planned": json.dumps(begin.planned),
+        },
     )
-    assert found.lastrowid is not None
-    return found.lastrowid
 
 
 def check_store(path: Path) -> None:

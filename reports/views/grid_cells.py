@@ -13,8 +13,15 @@ from dataclasses import dataclass
 from reports.document import Cell, Tone
 from reports.rows import ANSWER_OF, FLIP_ANSWERS, FlipOutcome, ProgramRow, Side
 from reports.rows.grid import Grid
-from reports.rows.grid_row import CellState, FlipChange, GridCell, GridRow
-from reports.rows.version_change import VERSION_OUTCOMES, VersionChange, VersionOutcome
+from reports.rows.grid_row import (
+    VERSION_OUTCOMES,
+    CellState,
+    FlipChange,
+    GridCell,
+    GridRow,
+    VersionChange,
+    VersionOutcome,
+)
 from reports.views.texts import cut
 
 _TITLE_LENGTH = 500

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from reports import rows
 from reports.rows.grid import Grid
-from reports.rows.grid_row import GridVersion
-from reports.rows.version_change import VersionChange
+from reports.rows.grid_row import GridVersion, VersionChange
 
 STOCK = ("jax-legacy", "jax-simplified")
 LABELS = ("0.8.3", "0.9.2", "0.10.2", "0.11.2", "0.12.0.1")

@@ -14,7 +14,7 @@ from parity_tests.campaign import run
 from parity_tests.campaign.options import CampaignOptions
 from reports.output import json_file
 from reports.store import reading, writing
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 
 STOCK = ("jax-legacy", "jax-simplified")
 

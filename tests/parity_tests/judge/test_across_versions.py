@@ -16,7 +16,7 @@ from reports.rows import (
     OutputLeaf,
     StageTimes,
 )
-from reports.rows.effects import Effect, Effects
+from reports.rows.calls import Effect, Effects
 
 ONE = np.float32([1.0, 2.0])
 

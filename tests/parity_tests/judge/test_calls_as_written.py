@@ -13,8 +13,8 @@ from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.sides import Pair
 from parity_tests.judge.unrepeated import across, within
 from reports.rows import CallAsWritten, Failure, Hazard, LeafComparison, Observation, OutputLeaf
+from reports.rows.calls import Effect, Effects
 from reports.rows.check_names import AS_WRITTEN, PLACED
-from reports.rows.effects import Effect, Effects
 
 STOCK = ("jax-legacy", "jax-simplified")
 ONE, TWO = np.float32([1, 1]), np.float32([2, 1])

@@ -7,8 +7,7 @@ from parity_tests.evidence.values import keep_in_report
 from parity_tests.judge import effects, later_calls
 from parity_tests.judge.sides import Pair
 from reports.rows import Check, Observation, OutputLeaf
-from reports.rows.calls import CallResults, Growth, OtherResult
-from reports.rows.effects import Effect, Effects
+from reports.rows.calls import CallResults, Effect, Effects, Growth, OtherResult
 
 
 def effect(*values, kind="io_callback", ordered=False, dtype=np.float32, **changes):

@@ -10,7 +10,7 @@ import pytest
 from parity_tests.cli import app
 from parity_tests.planned.cluster import ClusterRunner, connected
 from parity_tests.planned.scheduling import run_tasks
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 from reports.store.plan_reading import planned_names
 from reports.store.plan_report import find_plan, plan_report
 from reports.store.reading import load_run

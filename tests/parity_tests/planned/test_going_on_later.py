@@ -15,7 +15,7 @@ from parity_tests.planned.resuming import whole_of
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, Spec
 from parity_tests.planned.tasks import Shard
 from parity_tests.processes.protocol import Listed, Listing
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 from reports.store.finished import finished
 from reports.store.plan_merge import merge
 from reports.store.plan_reading import list_plans, planned_names

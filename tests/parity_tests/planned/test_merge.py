@@ -9,7 +9,7 @@ from parity_tests.planned.scheduling import run_tasks
 from parity_tests.planned.tasks import Shard, programs_of_shard
 from reports.rows.plan import PlanLibrary
 from reports.store import writing
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 from reports.store.plan_merge import merge
 from reports.store.plan_reading import list_plans, seconds_by_name
 from reports.store.plan_records import PlannedText

@@ -12,7 +12,7 @@ from parity_tests.planned.scheduling import programs_of, run_tasks
 from parity_tests.planned.spec import CampaignSpec
 from parity_tests.planned.task_process import processors_of, run_here
 from parity_tests.planned.tasks import Task
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import result
 

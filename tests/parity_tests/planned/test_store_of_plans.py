@@ -21,7 +21,7 @@ from reports.rows import (
 from reports.rows.fail_rules import parse
 from reports.rows.plan import STATES
 from reports.store import database
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 from reports.store.finished import finished
 from reports.store.plan_reading import list_plans, planned_names
 from reports.store.plan_report import find_plan, plan_report

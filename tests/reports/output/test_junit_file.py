@@ -9,8 +9,7 @@ from junitparser import JUnitXml, Properties
 
 from reports.output import junit_file
 from reports.rows import FlipReason, FlipVerdict, metrics
-from reports.rows.fail_rules import parse
-from reports.rows.version_rules import broken_across
+from reports.rows.fail_rules import broken_across, parse
 
 SCHEMA = xmlschema.XMLSchema11(Path(__file__).parents[1].joinpath("schemas") / "junit.xsd")
 CONTROL = "\x00\x08\x1b[31m\x0b\ud800\udfff\ufffe\uffff\u2028 ]]> <![CDATA[ &#0; \U0001f600"

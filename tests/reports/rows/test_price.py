@@ -3,8 +3,8 @@
 import pytest
 
 from reports.rows import FlipReason, FlipVerdict, ProgramRow, worst_first
+from reports.rows.flip import price_of
 from reports.rows.headline import headline
-from reports.rows.price import price_of
 
 COSTS, DRIFTS = "safe but slower or larger", "numerics drift, explained"
 

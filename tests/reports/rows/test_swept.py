@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from reports.output import json_file
 from reports.rows import MeasuredWith
-from reports.rows.swept import SweepRefusedError
+from reports.rows.campaign import SweepRefusedError
 
 SOURCE = "parity_tests/corpus/plain.py:12"
 STOCK = MeasuredWith(python="3.11.7", jax="0.10.2", jaxlib="0.10.2", backend="cpu")

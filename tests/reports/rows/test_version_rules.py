@@ -4,9 +4,15 @@ import built_grids as built
 import pytest
 
 from reports.rows import SIDES
-from reports.rows.fail_rules import DEFAULT, FailRuleError, broken, parse
-from reports.rows.version_change import VERSION_OUTCOMES
-from reports.rows.version_rules import broken_across, compares_nothing
+from reports.rows.fail_rules import (
+    DEFAULT,
+    FailRuleError,
+    broken,
+    broken_across,
+    compares_nothing,
+    parse,
+)
+from reports.rows.grid_row import VERSION_OUTCOMES
 
 LABELS = ("0.10.2", "0.11.2")
 RULE = "version-change"

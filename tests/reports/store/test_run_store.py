@@ -16,8 +16,8 @@ import pytest
 from reports.output import json_file
 from reports.rows import FlipVerdict, TimeSamples
 from reports.rows.history import KEY_METRICS, Commit, RunBegin
-from reports.store import columns, database, migrations, reading, statements, writing
-from reports.store.errors import StoreError
+from reports.store import columns, database, migrations, reading, writing
+from reports.store.database import StoreError
 
 VERSION_1 = Path(__file__).with_name("version_1.db")
 
@@ -93,7 +93,7 @@ def test_samples_of_rounds_are_read_where_they_are_asked_for(path, campaigns):
 def test_every_key_metric_has_a_column(path, campaigns):
     with database.opened_for_writing(path) as connection:
         there = {row[1] for row in connection.execute("PRAGMA table_info(sides)")}
-    assert set(statements.METRIC_COLUMNS) <= there
+    assert set(columns.METRIC_COLUMNS) <= there
     figures = columns.program_of(campaigns.parity()).sides["simplified"].figures
     assert figures["const args"] == 1
     assert figures["StableHLO bytes"] == 817

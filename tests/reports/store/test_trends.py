@@ -7,7 +7,7 @@ import pytest
 from reports.rows import FlipVerdict
 from reports.rows.history import Commit, RunBegin
 from reports.store import writing
-from reports.store.errors import StoreError
+from reports.store.database import StoreError
 from reports.store.trends import METRICS, trend
 
 

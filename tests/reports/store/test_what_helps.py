@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.store.what_helps import in_words_of_spec
+from reports.store.finished import in_words_of_spec
 
 
 @pytest.mark.parametrize(
