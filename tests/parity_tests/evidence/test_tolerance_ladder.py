@@ -83,6 +83,8 @@ def test_a_whole_step_is_no_rounding_error():
     for each in (left, right, truth):
         each[0] = 0.5
     assert tolerance_ladder.arbitrated(left, right, truth).equally_good
+    whole = np.int32([7, 8])
+    assert tolerance_ladder.arbitrated(whole, whole, whole.astype(np.float64)).equally_good
     wide = np.float32([2**24, 2**25])
     assert tolerance_ladder.arbitrated(wide, wide + 2, wide.astype(np.float64) + 1).equally_good
 
