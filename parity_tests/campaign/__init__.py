@@ -1,1 +1,1 @@
-"""A campaign: programs on sides, measured, judged, and kept in a folder."""
+"""Planned campaigns: many programs, cut into tasks, run anywhere, each written to a store once."""

@@ -17,7 +17,7 @@ from parity_tests.cli.selecting import (
 )
 
 if TYPE_CHECKING:
-    from parity_tests.campaign.self_comparison import SelfComparison
+    from parity_tests.run.self_comparison import SelfComparison
 
 
 def aa(
@@ -58,12 +58,12 @@ def aa(
 
       constparity aa my_model.py --side simplified --runs 4
     """
-    from parity_tests.campaign import self_comparison
-    from parity_tests.campaign.collection import SidesError
-    from parity_tests.campaign.folder import ResumeError
-    from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.cli import campaign_view
+    from parity_tests.cli import run_view
     from parity_tests.cli.report_option import write_reports
+    from parity_tests.run import self_comparison
+    from parity_tests.run.collection import SidesError
+    from parity_tests.run.folder import ResumeError
+    from parity_tests.run.options import CampaignOptions
     from parity_tests.targets import TargetError
     from reports.rows import SIDES
     from reports.rows.fail_rules import DEFAULT_RULES
@@ -102,7 +102,7 @@ def aa(
     if not found.campaign.programs:
         nothing_collected(context, chosen.named)
         return
-    campaign_view.print_campaign(console, found.campaign, details=display.details)
+    run_view.print_campaign(console, found.campaign, details=display.details)
     console.print(summary(found), highlight=False, soft_wrap=True)
     trusted = found.is_trustworthy or found.campaign.verdict != "parity"
     context.obj.code = code_of(found.campaign.verdict) if trusted else Exit.DIFFERENCE
@@ -111,7 +111,7 @@ def aa(
 
 def summary(found: SelfComparison) -> str:
     """Count the alarms, in one line."""
-    from parity_tests.campaign.self_comparison import FEWEST_FOR_TIMES
+    from parity_tests.run.self_comparison import FEWEST_FOR_TIMES
     from reports.views.texts import counted
 
     apart = sum(row.verdict == "difference" for row in found.campaign.programs)

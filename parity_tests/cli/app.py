@@ -16,6 +16,7 @@ import typer
 
 from parity_tests.cli.aa import aa
 from parity_tests.cli.bench import bench
+from parity_tests.cli.campaign import campaign
 from parity_tests.cli.compare import compare
 from parity_tests.cli.culprit import culprit
 from parity_tests.cli.doctor import doctor
@@ -29,7 +30,6 @@ from parity_tests.cli.init import init
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.merge import merge
-from parity_tests.cli.planned import campaign
 from parity_tests.cli.records import with_options
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.report import report

@@ -58,9 +58,9 @@ def bench(
       constparity bench --rows 1,3 --rounds 8 --report json:bench.json --report md:bench.md
     """
     from parity_tests.bench import runner
-    from parity_tests.campaign.estimates import spoken
     from parity_tests.cli import terminal
     from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.run.estimates import spoken
     from reports.rows.bench import BenchQuestion
 
     check_engine_runs("bench")
@@ -125,7 +125,7 @@ _SECONDS_OF_A_ROW = {"quick": 15, "default": 60, "full": 300}
 
 def _by_rule(question: BenchQuestion) -> str:
     """Say how long the turns will take, before the first has shown it."""
-    from parity_tests.campaign.estimates import spoken
+    from parity_tests.run.estimates import spoken
     from reports.views.texts import counted
 
     turns, rows = 2 * question.rounds, len(question.rows)

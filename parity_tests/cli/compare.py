@@ -26,7 +26,7 @@ from parity_tests.cli.run_programs import conclude
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.campaign.compare_runs import ReadRun
+    from parity_tests.run.compare_runs import ReadRun
     from reports.rows.history import ComparedRun, ProgramChangeOutcome, RunComparison
 
 STYLES: Mapping[ProgramChangeOutcome, str] = {
@@ -93,8 +93,8 @@ def compare(
         compare_stored(context, store, left, right, texts, display, exit_zero)
         return
     import reports
-    from parity_tests.campaign import compare_saved
     from parity_tests.evidence.saved import Saved, SavedError
+    from parity_tests.run import compare_saved
 
     requests, judging = reporting.requests(context), Judging(fail_on, exit_zero)
     try:
@@ -125,7 +125,7 @@ def compare_stored(
     exit_zero: bool,
 ) -> None:
     """Compare two runs, print what became of each program, and set the exit status."""
-    from parity_tests.campaign.compare_runs import compare_runs
+    from parity_tests.run.compare_runs import compare_runs
     from reports import ReportReadError
     from reports.store.database import StoreError
 
@@ -154,7 +154,7 @@ def exit_of(found: RunComparison) -> Exit:
 def _read(store: Path, name: str) -> ReadRun:
     """Read a run of the store, or a JSON report where the name is no reference to a run."""
     import reports
-    from parity_tests.campaign.compare_runs import ReadRun
+    from parity_tests.run.compare_runs import ReadRun
     from reports.store import reading
     from reports.store.columns import program_of, run_of_file
 

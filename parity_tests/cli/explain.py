@@ -51,8 +51,8 @@ def explain(
     """
     if not (list_only or python or jobs):
         start_early(context, sides)
-    from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import explain_view
+    from parity_tests.run.options import CampaignOptions
 
     on_sides, chosen = parse_sides(sides), choosing.choose(targets)
     where = next(iter(interpreters([python] if python else ())), None)

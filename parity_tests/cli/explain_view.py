@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from parity_tests.cli.campaign_view import indented, print_flip, print_headline, print_measured
 from parity_tests.cli.reasons_once import told_once
+from parity_tests.cli.run_view import indented, print_flip, print_headline, print_measured
 from parity_tests.cli.terminal import FLIP_STYLES, LETTERS, STYLES, TONE_STYLES, say
 from reports import document as cells
 from reports.render.caps import Caps, capped_table

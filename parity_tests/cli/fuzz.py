@@ -64,8 +64,8 @@ def fuzz(
 
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
-    from parity_tests.campaign.collection import SidesError
-    from parity_tests.cli import campaign_view
+    from parity_tests.cli import run_view
+    from parity_tests.run.collection import SidesError
     from reports.views.texts import counted
 
     if importlib.util.find_spec("hypothesis") is None:
@@ -78,7 +78,7 @@ def fuzz(
     try:
         with display.progress() as shown:
             fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=shown)
-        campaign_view.print_campaign(console, fuzzed.campaign, details=display.details)
+        run_view.print_campaign(console, fuzzed.campaign, details=display.details)
         if fuzzed.refused:
             refused = counted(len(fuzzed.refused), "more program")
             console.print(f"{refused} that stock JAX refuses as well", highlight=False)

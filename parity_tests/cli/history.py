@@ -91,7 +91,7 @@ def show(
 
       constparity history show last --store runs.db --report json:run.json --report html:run.html
     """
-    from parity_tests.cli import campaign_view
+    from parity_tests.cli import run_view
     from parity_tests.cli.report_option import write_reports
     from reports.store.database import StoreError
     from reports.store.reading import find_run, load_run
@@ -105,7 +105,7 @@ def show(
         fail(str(error))
     console = display.console()
     print_runs(console, [found], 1)
-    campaign_view.print_campaign(console, campaign, details=display.details)
+    run_view.print_campaign(console, campaign, details=display.details)
     write_reports(context, console, requests, campaign, Judging().rules)
 
 

@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from parity_tests.campaign.selection import target_key
 from parity_tests.cli.exit_codes import complain
+from parity_tests.run.selection import target_key
 from reports import write_atomically
 from reports.rows import ProgramRow
 

@@ -32,8 +32,8 @@ def matrix(
     The cells that nobody runs are in the grid, too. The exit status is that of `run`.
     """
     from parity_tests import transform_matrix
-    from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli import matrix_grid
+    from parity_tests.run.options import CampaignOptions
 
     requests = reporting.requests(context)
     options = CampaignOptions(sides=parse_sides(sides), steady_calls=0, reload=True, processes=jobs)

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from parity_tests.cli.campaign import PlanReporting, conclude_plan
 from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.planned import PlanReporting, conclude_plan
 
 
 def merge(
@@ -38,7 +38,7 @@ def merge(
 
       constparity merge 1.db 2.db --into all.db --report html:all.html
     """
-    from parity_tests.planned.searching import count_coverage, with_files
+    from parity_tests.campaign.searching import count_coverage, with_files
     from reports.store.database import StoreError
     from reports.store.plan_merge import merge as merged
     from reports.store.plan_report import plan_report

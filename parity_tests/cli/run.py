@@ -44,7 +44,7 @@ from parity_tests.cli.selecting import (
 )
 
 if TYPE_CHECKING:
-    from parity_tests.campaign.options import CampaignOptions
+    from parity_tests.run.options import CampaignOptions
     from reports.rows import ProgramRow, Side
 
 
@@ -129,8 +129,8 @@ class _Measuring:
         self, sides: tuple[Side, ...], python: Path | None, keeping: _Keeping
     ) -> CampaignOptions:
         """Return the options of the campaign."""
-        from parity_tests.campaign.options import CampaignOptions
         from parity_tests.processes.options import STEADY_CALLS
+        from parity_tests.run.options import CampaignOptions
 
         return CampaignOptions(
             sides=sides,

@@ -20,10 +20,10 @@ from parity_tests.cli.report_option import write_reports
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
     from parity_tests.cli.options import Judging
     from parity_tests.cli.selecting import Chosen
+    from parity_tests.run.options import CampaignOptions
     from reports import ReportRequest
     from reports.rows import Campaign, ProgramRow
     from reports.rows.fail_rules import Broken
@@ -59,9 +59,9 @@ def run_programs(
 
     What cannot be saved is said, and returned all the same.
     """
-    from parity_tests.campaign import run as campaign
-    from parity_tests.campaign.collection import SidesError
-    from parity_tests.campaign.folder import ResumeError
+    from parity_tests.run import run as campaign
+    from parity_tests.run.collection import SidesError
+    from parity_tests.run.folder import ResumeError
     from parity_tests.targets import TargetError
     from reports.store.database import StoreError
 
@@ -102,10 +102,10 @@ def conclude(
 
     Returns the rules that programs break.
     """
-    from parity_tests.cli import campaign_view
+    from parity_tests.cli import run_view
 
     console = display.console()
-    campaign_view.print_campaign(console, result, details=display.details)
+    run_view.print_campaign(console, result, details=display.details)
     write_reports(context, console, requests, result, judging.rules)
     return exit_by_rules(context, console, result, judging, display)
 
@@ -122,16 +122,14 @@ def exit_by_rules(
     With -q each program that breaks one is named, too, since nothing else does. An error before, as
     of a report that could not be written, keeps its own exit status.
     """
-    from parity_tests.cli import campaign_view
+    from parity_tests.cli import run_view
     from reports.rows.fail_rules import broken, of_versions
     from reports.views.texts import counted
 
     found = broken(result, judging.rules)
     code = min((code_of(each.status) for each in found), default=Exit.PARITY)
     if not display.details:
-        campaign_view.print_failing(
-            console, result, {name for each in found for name in each.programs}
-        )
+        run_view.print_failing(console, result, {name for each in found for name in each.programs})
     if result.not_run:
         left_out = counted(len(result.not_run), "program")
         console.print(f"stopped at the first failure: {left_out} not run", highlight=False)

@@ -22,11 +22,11 @@ from parity_tests.cli.run_programs import selected
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.campaign.each_version import EachVersion
-    from parity_tests.campaign.options import CampaignOptions
     from parity_tests.cli.display import Display
     from parity_tests.cli.options import Judging
     from parity_tests.cli.selecting import Chosen
+    from parity_tests.run.each_version import EachVersion
+    from parity_tests.run.options import CampaignOptions
     from reports import ReportRequest
     from reports.rows import ProgramRow
     from reports.rows.fail_rules import Broken, FailRule
@@ -49,7 +49,7 @@ def run_on_versions(
 
     With -v the campaign of each version is printed before the grid.
     """
-    from parity_tests.cli import campaign_view, grid_view
+    from parity_tests.cli import grid_view, run_view
     from parity_tests.cli.terminal import say
 
     found = _found(context, chosen, options, paths, display, stops_after)
@@ -59,7 +59,7 @@ def run_on_versions(
     for version in grid.versions if display.details > 1 else ():
         if version.campaign is not None:
             say(console, f"jax {version.label}", "bold")
-            campaign_view.print_campaign(console, version.campaign, details=display.details)
+            run_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
     write_reports(context, console, requests, grid, judging.rules)
@@ -72,7 +72,7 @@ def check_saving_each(
     context: typer.Context, file: Path, paths: Sequence[Path], texts: Sequence[str]
 ) -> None:
     """Make sure that the results of each version can be saved, and these reports written."""
-    from parity_tests.campaign.each_version import file_of, interpreters_at
+    from parity_tests.run.each_version import file_of, interpreters_at
 
     for each in interpreters_at(paths):
         check_saving(context, file_of(file, each.label), texts)
@@ -87,8 +87,8 @@ def _found(
     stops_after: Callable[[ProgramRow], bool] | None,
 ) -> EachVersion | None:
     """Run the campaigns with a progress bar; None where none came to anything, which is said."""
-    from parity_tests.campaign.each_version import interpreters_at, run_each
-    from parity_tests.campaign.folder import ResumeError
+    from parity_tests.run.each_version import interpreters_at, run_each
+    from parity_tests.run.folder import ResumeError
     from reports.store.database import StoreError
 
     try:
@@ -151,7 +151,7 @@ def _of_version(
     console: Console, version: GridVersion, rules: Sequence[FailRule], quiet: bool
 ) -> list[Broken]:
     """Return the rules that the programs of one version break, and print them."""
-    from parity_tests.cli import campaign_view
+    from parity_tests.cli import run_view
     from parity_tests.cli.terminal import say
     from reports.rows.fail_rules import Broken, broken
     from reports.views.texts import counted
@@ -165,7 +165,7 @@ def _of_version(
     names = {name for each in found for name in each.programs}
     if names and quiet:
         say(console, f"jax {version.label}:")
-        campaign_view.print_failing(console, version.campaign, names)
+        run_view.print_failing(console, version.campaign, names)
     for each in found:
         programs = counted(len(each.programs), "program")
         say(console, f"fails on {each.rule.text}: {programs} on {version.label}")

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from parity_tests.campaign.selection import Selection
     from parity_tests.processes.protocol import Listed
+    from parity_tests.run.selection import Selection
 
 Expression = Annotated[
     str,
@@ -85,8 +85,8 @@ class Choosing:
 
     def choose(self, targets: Sequence[str], *, last_failed: bool = False) -> Chosen:
         """Choose programs. Raises `typer.BadParameter`."""
-        from parity_tests.campaign.selection import NameExpressionError, Selection, parse_expression
         from parity_tests.cli import last_failed as memory
+        from parity_tests.run.selection import NameExpressionError, Selection, parse_expression
 
         if self.expression.strip():
             try:
@@ -114,10 +114,10 @@ def list_programs(
 
     Leaves with `Exit.NOTHING_COLLECTED` where there are none.
     """
-    from parity_tests.campaign.collection import collect
     from parity_tests.cli import terminal
     from parity_tests.evidence.temporary_folders import temporary_folder
     from parity_tests.processes.options import Limits
+    from parity_tests.run.collection import collect
     from parity_tests.targets import TargetError
     from reports.views.texts import counted
 

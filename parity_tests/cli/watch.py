@@ -15,9 +15,9 @@ from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.options import NoAttribution, ProgramTimeout, Sides, parse_sides
 
 if TYPE_CHECKING:
-    from parity_tests.campaign.options import CampaignOptions
-    from parity_tests.campaign.watched_files import WatchedFiles
     from parity_tests.processes.early_starts import EarlyStarts
+    from parity_tests.run.options import CampaignOptions
+    from parity_tests.run.watched_files import WatchedFiles
     from reports.rows import Campaign
 
 _IMPORTING = 2  # processes at once that import JAX for the next answer
@@ -55,8 +55,8 @@ def watch(
     wanted = early_starts.of_answers(on_sides)
     try:
         with early_starts.started_early(wanted, at_once=len(on_sides) + 1) as early:
-            from parity_tests.campaign.options import CampaignOptions
-            from parity_tests.campaign.watched_files import WatchedFiles
+            from parity_tests.run.options import CampaignOptions
+            from parity_tests.run.watched_files import WatchedFiles
 
             source = context.get_parameter_source("sides")
             may_miss = source is not None and source.name == "DEFAULT"
@@ -95,10 +95,10 @@ def _answer_forever(
 
 def _answer(targets: list[str], options: CampaignOptions, files: WatchedFiles) -> Campaign | None:
     """Run the programs once; None where a target cannot be loaded, which is said."""
-    from parity_tests.campaign import run as campaign
-    from parity_tests.campaign.collection import SidesError
     from parity_tests.evidence.folder_layout import CampaignFiles
     from parity_tests.evidence.temporary_folders import temporary_folder
+    from parity_tests.run import run as campaign
+    from parity_tests.run.collection import SidesError
     from parity_tests.targets import TargetError
 
     with temporary_folder() as folder:
@@ -116,15 +116,15 @@ def _answer(targets: list[str], options: CampaignOptions, files: WatchedFiles) -
 
 
 def _print(result: Campaign, seconds: float, display: Display) -> None:
-    from parity_tests.cli import campaign_view
+    from parity_tests.cli import run_view
 
     console = display.console()
     if not result.programs:
         print("no programs")
     elif display.details:
-        campaign_view.print_campaign(console, result)
+        run_view.print_campaign(console, result)
     else:
-        campaign_view.print_failing(console, result, {each.name for each in result.programs})
+        run_view.print_failing(console, result, {each.name for each in result.programs})
     print(
         f"{time.strftime('%H:%M:%S')}: answered in {seconds:.1f} s, of which JAX traced, lowered "
         f"and compiled for {_seconds_of_jax(result):.1f} s"

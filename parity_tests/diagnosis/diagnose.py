@@ -13,9 +13,6 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
-from parity_tests.campaign import run as campaign
-from parity_tests.campaign.collection import SidesError
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.diagnosis.records import (
     ChangedName,
     Diagnosis,
@@ -41,6 +38,9 @@ from parity_tests.processes.side_environment import (
     with_our_packages,
     with_packages,
 )
+from parity_tests.run import run as campaign
+from parity_tests.run.collection import SidesError
+from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
 from reports.rows import SIDES, Observation
 from reports.views.texts import counted

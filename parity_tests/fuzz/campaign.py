@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from parity_tests.campaign import run as campaign
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.fuzz import rendering
 from parity_tests.fuzz.recipe import Block, Piece, Recipe, RecipeArray, uses, walk
@@ -16,6 +14,8 @@ from parity_tests.fuzz.rendering import CATALOGUE
 from parity_tests.judge.refused import is_refused
 from parity_tests.processes.protocol import Progress
 from parity_tests.reduce.draft_to_python import in_docstring
+from parity_tests.run import run as campaign
+from parity_tests.run.options import CampaignOptions
 from reports.rows import Campaign, ProgramRow, Side
 
 # How many smaller programs one round tries at most, and how many rounds there are at most.

@@ -38,9 +38,9 @@ class Measuring:
 
     def _measured(self, session: pytest.Session) -> SuiteMeasured:
         # Here and not above: they import JAX, whose environment a conftest.py may still set.
-        from parity_tests.campaign import run as campaign
-        from parity_tests.campaign.collection import SidesError
-        from parity_tests.campaign.options import CampaignOptions
+        from parity_tests.run import run as campaign
+        from parity_tests.run.collection import SidesError
+        from parity_tests.run.options import CampaignOptions
         from parity_tests.targets import TargetError
 
         rounds = ROUNDS if any(each.name == "slower" for each in self._rules) else 0

@@ -6,9 +6,9 @@ Stock JAX on both sides: that is what a user flips.
 import pytest
 from program_files import line_with, program_file
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.exit_codes import code_of
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import answer_of
 from reports.rows.fail_rules import DEFAULT, broken, parse
 

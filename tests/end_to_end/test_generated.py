@@ -14,8 +14,6 @@ from program_files import program_file
 
 import engine
 from parity_tests import targets
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import arbiter
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.records import Evidence
@@ -25,6 +23,8 @@ from parity_tests.judge.judgement import judge
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.verdict import needs_arbiter
 from parity_tests.observe import measure
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES
 from simplified_consts.hoisting import deduplication
 

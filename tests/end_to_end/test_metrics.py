@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from parity_tests.cli import campaign_view
+from parity_tests.cli import run_view
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.conditions import CONDITIONS, ruling_on
@@ -127,7 +127,7 @@ def test_a_planted_metric_is_shown(planted):
     assert lines["time: staging"] == ["1.50 s", "1.50 s"]
     assert list(lines)[-2:] == ["ledger: bytes", "ledger: uses"]
     file = io.StringIO()
-    campaign_view.print_campaign(Console(file=file, width=140), result)
+    run_view.print_campaign(Console(file=file, width=140), result)
     assert "uses" in file.getvalue()
     assert "here" in file.getvalue()
 

@@ -10,7 +10,7 @@ import re
 import pytest
 import write_corpus
 
-from parity_tests.campaign import run
+from parity_tests.run import run
 from reports.output import json_file
 
 # Nothing that is left after dead code is removed reads this program's captured array.

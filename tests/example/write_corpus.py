@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports import render_report
 from reports.rows import Campaign, ProgramRow
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import Campaign, ProgramRow
 
 

@@ -18,9 +18,9 @@ from program_files import program_file
 import engine
 import parity_tests
 from parity_tests.advice import ADVICE, advice
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.app import app
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 
 STOCK = ("jax-legacy", "jax-simplified")
 FILE = program_file("reported/advice")

@@ -8,8 +8,8 @@ import pytest
 from program_files import program_file
 
 from parity_tests.advice import advice
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows.check_names import AS_WRITTEN
 
 

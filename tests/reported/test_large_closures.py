@@ -8,9 +8,9 @@ from program_files import program_file
 from rich.console import Console
 
 from parity_tests.advice import advice
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
-from parity_tests.cli import campaign_view
+from parity_tests.cli import run_view
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import observation
 
 STOCK = ("jax-legacy", "jax-simplified")
@@ -35,7 +35,7 @@ def campaign(told):
 
 def test_the_first_lines_have_the_price_what_helps_and_the_gains(campaign):
     console = Console(file=io.StringIO(), width=140)
-    campaign_view.print_campaign(console, campaign)
+    run_view.print_campaign(console, campaign)
     first, _, gains, *_ = console.file.getvalue().splitlines()
     price = r"folded by legacy alone: \d equations on captured arrays alone"
     assert re.match(

@@ -8,11 +8,11 @@ import pytest
 from program_files import program_file
 
 from parity_tests import targets
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli.reasons_once import told_once
 from parity_tests.observe.hazards import detect
 from parity_tests.observe.measure import measure
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import fail_rules
 
 OWN, BOUND, LIBRARIES = (

@@ -3,9 +3,9 @@
 import pytest
 from program_files import line_with, program_file
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
-from parity_tests.campaign.selection import Selection
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
+from parity_tests.run.selection import Selection
 from reports.rows import fail_rules
 
 FOLDER = program_file("reported/settings/strict").parent

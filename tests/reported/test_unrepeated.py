@@ -3,8 +3,8 @@
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 
 DRAWN = program_file("reported/drawn_from_the_module")
 

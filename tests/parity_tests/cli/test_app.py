@@ -6,10 +6,10 @@ import pytest
 import typer
 from program_files import program_file, script_file
 
-from parity_tests.campaign import compare_saved
-from parity_tests.campaign import run as campaign
 from parity_tests.cli import app
 from parity_tests.evidence.saved import Saved
+from parity_tests.run import compare_saved
+from parity_tests.run import run as campaign
 from parity_tests.targets import TargetError
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]

@@ -7,9 +7,9 @@ import sys
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import run as campaign
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app, last_failed
+from parity_tests.run import run as campaign
+from parity_tests.run.options import CampaignOptions
 from reports.rows import fail_rules
 
 TAGGED = str(program_file("tagged_programs"))

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.campaign import run as campaign
 from parity_tests.cli import app
 from parity_tests.environments import find_python, installers, making, store
 from parity_tests.environments.find_python import InstalledPython
 from parity_tests.environments.installers import Ran
+from parity_tests.run import run as campaign
 
 
 @pytest.fixture

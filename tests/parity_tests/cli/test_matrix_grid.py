@@ -3,10 +3,10 @@
 import pytest
 
 from parity_tests import transform_matrix
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import matrix_grid
 from parity_tests.observe.environment import describe
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import Campaign, Check, Observation, ProgramRow
 from reports.rows.check_names import EXPORT
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import built_grids as built
 import pytest
 
-from parity_tests.campaign import each_version
-from parity_tests.campaign.each_version import EachVersion, Interpreter
 from parity_tests.cli import app, last_failed
+from parity_tests.run import each_version
+from parity_tests.run.each_version import EachVersion, Interpreter
 from reports.output.json_file import load_grid
 from reports.rows.grid_row import GridVersion
 

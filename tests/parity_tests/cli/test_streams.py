@@ -8,8 +8,8 @@ import sys
 import pytest
 
 import reports
-from parity_tests.campaign import run as campaign
 from parity_tests.cli import app
+from parity_tests.run import run as campaign
 
 
 @pytest.fixture

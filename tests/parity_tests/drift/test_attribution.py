@@ -8,8 +8,6 @@ from program_files import line_with, program_file
 
 import parity_tests
 from parity_tests.advice import advice
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import equation_values
 from parity_tests.drift.attribution import Drift, _Attribution, attribute, has_repeated
 from parity_tests.drift.rerun import (
@@ -28,6 +26,8 @@ from parity_tests.judge.verdict import conclude
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import EquationValue, EquationValues, Job, Rerun
 from parity_tests.program import from_function
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import Comparison, Observation, StageTimes
 
 PLANTED = program_file("planted_drift")

@@ -5,14 +5,14 @@ import resource
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.drift import attribution, rerun
 from parity_tests.drift.rerun import NotAttributedError, OutOfTimeError, warm_sides
 from parity_tests.drift.xla_passes_off import AS_IT_WAS, PASSES_OFF, UNFOLDED, PassesOff
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun
 from parity_tests.processes.staging import staging_seconds
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 
 SIDES = ("legacy", "jax-simplified")
 COUNTED = Job(number=0, name="counted", target=f"{program_file('counts_its_builds')}:counted")

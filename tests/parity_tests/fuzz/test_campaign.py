@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.campaign import run as campaign
 from parity_tests.cli import app
 from parity_tests.fuzz import campaign as fuzz
 from parity_tests.observe.environment import describe
+from parity_tests.run import run as campaign
 from parity_tests.targets import load_one
 from reports.rows import Campaign, Failure, Observation, ProgramRow
 

@@ -7,10 +7,10 @@ import pytest
 from program_files import program_file
 from waiting import alive, await_
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes import early_starts
 from parity_tests.processes.early_starts import EarlyStarts, Wanted, of_campaign, started_early
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES
 
 STOCK = ("jax-legacy", "jax-simplified")

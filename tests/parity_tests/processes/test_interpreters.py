@@ -10,8 +10,6 @@ from other_python import other_python
 from program_files import program_file
 
 from parity_tests import processes
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.cli import app
 from parity_tests.observe.environment import describe
 from parity_tests.processes.interpreters import (
@@ -22,6 +20,8 @@ from parity_tests.processes.interpreters import (
 )
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.worker_process import Worker
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
 from reports.rows import SIDES
 

@@ -3,13 +3,13 @@
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import comparing, run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.found import HazardsFound
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.worker_process import KILLED, Lost
+from parity_tests.run import comparing, run
+from parity_tests.run.options import CampaignOptions
 from reports.rows import Observation, fail_rules
 from reports.rows.check_names import AS_WRITTEN
 

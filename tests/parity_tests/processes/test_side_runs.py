@@ -12,8 +12,6 @@ from program_files import program_file
 from waiting import alive, await_
 
 import parity_tests
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes import listing, one_question, side_runs, worker_process
 from parity_tests.processes.options import Limits, RunOptions
 from parity_tests.processes.protocol import Job, ListPrograms
@@ -23,6 +21,8 @@ from parity_tests.processes.side_environment import (
     environment_of,
     with_our_packages,
 )
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
 from reports.rows import SIDES
 

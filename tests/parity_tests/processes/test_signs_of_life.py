@@ -3,14 +3,14 @@
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign.collection import Collected
-from parity_tests.campaign.comparing import draft_of
-from parity_tests.campaign.context import Context
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Listed, Listing
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.signs_of_life import signs_told
+from parity_tests.run.collection import Collected
+from parity_tests.run.comparing import draft_of
+from parity_tests.run.context import Context
+from parity_tests.run.options import CampaignOptions
 
 
 def test_a_process_gives_a_sign_when_it_starts_and_when_it_says_something(tmp_path):

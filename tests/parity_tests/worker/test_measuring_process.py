@@ -10,10 +10,10 @@ import jax
 import pytest
 from program_files import program_file
 
-from parity_tests.campaign import run
-from parity_tests.campaign.options import CampaignOptions
 from parity_tests.observe import jit_on_side
 from parity_tests.observe.process_state import ProcessState
+from parity_tests.run import run
+from parity_tests.run.options import CampaignOptions
 
 RANKS = "jax_numpy_rank_promotion"
 

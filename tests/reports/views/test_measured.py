@@ -6,7 +6,7 @@ import built_grids as built
 import pytest
 from html_pages import whole
 
-from parity_tests.cli import campaign_view, grid_view
+from parity_tests.cli import grid_view, run_view
 from parity_tests.cli.terminal import PlainConsole
 from reports import render_report
 from reports.document import Table
@@ -42,7 +42,7 @@ def campaign(campaigns):
 
 def printed(campaign, details=1):
     console = PlainConsole(file=io.StringIO(), width=140)
-    campaign_view.print_campaign(console, campaign, details=details)
+    run_view.print_campaign(console, campaign, details=details)
     return console.file.getvalue().splitlines()
 
 

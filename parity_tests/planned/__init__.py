@@ -1,1 +1,0 @@
-"""Planned campaigns: many programs, cut into tasks, run anywhere, each written to a store once."""

@@ -1,0 +1,1 @@
+"""A campaign: programs on sides, measured, judged, and kept in a folder."""

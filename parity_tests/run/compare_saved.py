@@ -1,0 +1,208 @@
+"""Compare two saved campaigns with the judge of a live run.
+
+Where they measured different sides, they are put together and judged as one campaign. The files
+have the arbiter's outputs. Nothing runs, unless drift is to be attributed. A side that both
+measured is compared with itself: yesterday's run with today's, one JAX with another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from parity_tests.drift.of_campaign import NotRunAgain, attribute_drift, saved_job
+from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.saved import Saved
+from parity_tests.evidence.temporary_folders import temporary_folder
+from parity_tests.evidence.values import Value
+from parity_tests.judge.across_versions import counts_not_judged
+from parity_tests.judge.comparison import compare_pairs
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.sides import Sides, pairs_of
+from parity_tests.judge.timing import judge_times
+from parity_tests.judge.verdict import conclude
+from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
+from parity_tests.processes.protocol import Job, Progress
+from parity_tests.run.provenance import provenance_of_saved
+from reports.rows import SIDES, Campaign, Observation, ProgramRow, Side, TimeComparison
+from reports.views.measured import lines
+
+
+def compare(
+    left: Saved,
+    right: Saved,
+    *,
+    attribute: bool = False,
+    timeout: float = 120.0,
+    attribution_timeout: float = ATTRIBUTION_TIMEOUT,
+    progress: Progress = lambda done, total, text: None,
+) -> Campaign:
+    """Judge every program of two saved campaigns; a program that one of them lacks is not compared.
+
+    With `attribute`, both sides of a program whose outputs are not bitwise equal run again to find
+    out why, if its source and the environment have not changed. That imports the modules that the
+    files name, so use it on trusted files. `timeout` is in seconds for one run, and
+    `attribution_timeout` for all runs of one program.
+
+    Times of other sources, versions or machines are left out, and `provenance` of the campaign says
+    so. Where a side is compared with itself on two versions of JAX, counts and printed jaxprs are
+    shown and not judged. Raises `SavedError` where arrays cannot be read.
+
+    Example::
+
+        compare(Saved.read(Path("A.json")), Saved.read(Path("B.json"))).verdict
+    """
+    untimed, provenance = provenance_of_saved(left, right)
+    left, right = (_without_times(each, untimed) for each in (left, right))
+    pairs = _pairs(left.campaign.sides, right.campaign.sides)
+    of_left, of_right = left.rows(), right.rows()
+    times = judge_times(
+        {name: row.time_samples for name, row in of_left.items()},
+        {name: row.time_samples for name, row in of_right.items()},
+        pairs,
+    )
+    drafts, names = [], dict.fromkeys([*of_left, *of_right])
+    for number, name in enumerate(names):
+        progress(number, len(names), f"judging {name}")
+        if name not in of_left or name not in of_right:
+            there = left if name in of_left else right
+            drafts.append(_only_in(there, of_left.get(name) or of_right[name]))
+        else:
+            drafts.append(_draft(left, right, name, pairs, times.get(name, ())))
+    if attribute and not _is_repeated(pairs):
+        drafts = _attributed(left, right, drafts, Limits(timeout), attribution_timeout, progress)
+    return Campaign(
+        created=max(left.campaign.created, right.campaign.created),
+        environment=left.campaign.environment,
+        provenance=provenance,
+        files_measured=_measured(left, right) if _is_repeated(pairs) else (),
+        sides=tuple(s for s in SIDES if s in {*left.campaign.sides, *right.campaign.sides}),
+        programs=tuple(each.row(conclude(each.findings, pairs)) for each in drafts),
+    )
+
+
+def _without_times(saved: Saved, names: Collection[str]) -> Saved:
+    """Return a saved campaign without the times of some programs."""
+    rows = tuple(_untimed(row) if row.name in names else row for row in saved.campaign.programs)
+    return replace(saved, campaign=saved.campaign.model_copy(update={"programs": rows}))
+
+
+def _untimed(row: ProgramRow) -> ProgramRow:
+    observations = tuple(each.model_copy(update={"times": None}) for each in row.observations)
+    return row.model_copy(update={"observations": observations, "time_samples": ()})
+
+
+def _pairs(left: tuple[Side, ...], right: tuple[Side, ...]) -> list[tuple[Side, Side]]:
+    """Return the pairs that are compared: the left side of each is looked for in `left` first."""
+    both = [side for side in SIDES if side in left and side in right]
+    if both:
+        return [(side, side) for side in both]
+    return pairs_of({*left, *right})
+
+
+def _draft(
+    left: Saved, right: Saved, name: str, pairs: list[Sides], times: tuple[TimeComparison, ...]
+) -> RowDraft:
+    in_left, in_right = left.evidence(name), right.evidence(name)
+    if _is_repeated(pairs):
+        compared = [(in_left[a], in_right[b]) for a, b in pairs if a in in_left and b in in_right]
+    else:
+        together = {**in_left, **in_right}
+        compared = [(together[a], together[b]) for a, b in pairs if {a, b} <= set(together)]
+    truth = left.truth(name) or right.truth(name)
+    row = left.rows()[name]
+    comparisons = compare_pairs(compared, truth)
+    if _is_repeated(pairs) and _version(left) != _version(right):
+        comparisons = counts_not_judged(comparisons)
+    findings = Findings(
+        observed=tuple(each.observation for each in (*in_left.values(), *in_right.values())),
+        comparisons=comparisons,
+        times=times,
+        hazards=row.hazards,
+        no_arbiter="" if truth else "neither of the files has its outputs",
+        too_late=row.too_late or right.rows()[name].too_late,
+    )
+    shown = tuple(each.observation for each in {**in_right, **in_left}.values())
+    return _draft_of(row, findings, shown)
+
+
+def _is_repeated(pairs: list[tuple[Side, Side]]) -> bool:
+    """Say whether sides are compared with themselves."""
+    return any(a == b for a, b in pairs)
+
+
+def _measured(left: Saved, right: Saved) -> tuple[str, ...]:
+    """Say what each file was measured with; nothing where it is the same."""
+    of_left, of_right = (lines(each.campaign.programs) for each in (left, right))
+    if of_left == of_right:
+        return ()
+    return (
+        *(f"{left.path}: {each}" for each in of_left),
+        *(f"{right.path}: {each}" for each in of_right),
+    )
+
+
+def _version(saved: Saved) -> tuple[str, str]:
+    environment = saved.campaign.environment
+    return environment.jax, environment.jaxlib
+
+
+def _only_in(saved: Saved, row: ProgramRow) -> RowDraft:
+    findings = Findings(
+        observed=row.observations,
+        hazards=row.hazards,
+        drift=row.drift,
+        not_run=f"only {saved.path} has it",
+    )
+    return _draft_of(row, findings, row.observations)
+
+
+def _draft_of(
+    row: ProgramRow, findings: Findings, observations: tuple[Observation, ...]
+) -> RowDraft:
+    return RowDraft(
+        name=row.name,
+        source=row.source,
+        target=row.target,
+        digest=row.digest,
+        summary=row.summary,
+        tags=row.tags,
+        observations=observations,
+        time_samples=row.time_samples,
+        findings=findings,
+    )
+
+
+def _attributed(
+    left: Saved,
+    right: Saved,
+    drafts: list[RowDraft],
+    limits: Limits,
+    timeout: float,
+    progress: Progress,
+) -> list[RowDraft]:
+    def job_of(number: int) -> Job | NotRunAgain:
+        both = [each.rows()[drafts[number].name] for each in (left, right)]
+        environments = [each.campaign.environment for each in (left, right)]
+        return saved_job(number, both, environments, folder, limits)
+
+    def evidence_of(number: int, side: Side) -> Evidence:
+        name = drafts[number].name
+        return {**left.evidence(name), **right.evidence(name)}[side]
+
+    def truth_of(number: int) -> tuple[Value, ...]:
+        name = drafts[number].name
+        return left.truth(name) or right.truth(name)
+
+    with temporary_folder() as folder:
+        return attribute_drift(
+            drafts,
+            job_of,
+            evidence_of,
+            truth_of,
+            folder,
+            limits,
+            timeout=timeout,
+            progress=progress,
+        )

@@ -1,0 +1,263 @@
+"""Run the same campaign in several interpreters, one after the other, and make a grid of it.
+
+Each campaign is saved with its arrays, and its programs are judged across the versions of JAX.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+from parity_tests.evidence.saved import Saved
+from parity_tests.evidence.temporary_folders import temporary_folder
+from parity_tests.judge.across_versions import OnVersion, changes
+from parity_tests.processes.interpreters import versions_of
+from parity_tests.processes.protocol import Progress
+from parity_tests.run import run as campaign
+from parity_tests.run.collection import SidesError
+from parity_tests.run.estimates import Announce
+from parity_tests.run.options import CampaignOptions
+from parity_tests.targets import TargetError
+from reports.rows import Campaign, ProgramRow
+from reports.rows.grid import Grid
+from reports.rows.grid_row import GridVersion, VersionChange
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """An interpreter that a campaign runs in, its version of JAX, and its label in a grid."""
+
+    path: Path
+    jax: str
+    label: str
+
+
+@dataclass(frozen=True)
+class EachVersion:
+    """A grid, and what went wrong on the way: the grid says the same of the versions concerned."""
+
+    grid: Grid
+    was_interrupted: bool = False
+    not_saved: tuple[str, ...] = ()
+    refused: tuple[str, ...] = ()
+
+
+def interpreters_at(paths: Sequence[Path]) -> list[Interpreter]:
+    """Ask interpreters for their versions, and give each its label.
+
+    Example::
+
+        interpreters_at([Path("a/bin/python")])[0].label == "0.12.0.1"
+    """
+    versions = [versions_of(path) for path in paths]
+    labels = labels_of([(each.jax, each.python) for each in versions])
+    return [
+        Interpreter(path, version.jax, label)
+        for path, version, label in zip(paths, versions, labels, strict=True)
+    ]
+
+
+def run_each(
+    targets: Sequence[str],
+    options: CampaignOptions,
+    interpreters: Sequence[Interpreter],
+    *,
+    progress: Progress = lambda done, total, text: None,
+    announce: Announce = lambda text: None,
+    stops_after: Callable[[ProgramRow], bool] | None = None,
+) -> EachVersion:
+    """Run a campaign in each interpreter, and judge its programs across their versions of JAX.
+
+    The file of `options.save` and the folder of `options.resume` are one for each version, with its
+    label in the name. Targets that are wrong in one interpreter, and sides that cannot run there,
+    leave its version without a campaign. Where `stops_after` says yes, the versions after it are
+    not run. Raises `ResumeError` and `StoreError`.
+
+    Example::
+
+        run_each(["my_model.py"], options, interpreters_at(paths)).grid.headline.question
+    """
+    with temporary_folder() as folder:
+        runs = _Runs(targets, options, folder, progress, announce, stops_after)
+        found = [runs.run(each) for each in interpreters]
+        return EachVersion(
+            grid=grid_of(found),
+            was_interrupted=runs.was_interrupted,
+            not_saved=tuple(runs.not_saved),
+            refused=tuple(runs.refused),
+        )
+
+
+def file_of(path: Path, label: str) -> Path:
+    """Return the file of one version beside a file that was asked for.
+
+    Example::
+
+        file_of(Path("A.json"), "0.12.0.1") == Path("A-0.12.0.1.json")
+    """
+    return path.with_name(f"{path.stem}-{_in_name(label)}{path.suffix}")
+
+
+@dataclass
+class _Runs:
+    """The campaigns of one command; `why_not` says why those that are left are not run."""
+
+    targets: Sequence[str]
+    options: CampaignOptions
+    folder: Path
+    progress: Progress
+    announce: Announce
+    stops_after: Callable[[ProgramRow], bool] | None
+    why_not: str = ""
+    was_interrupted: bool = False
+    not_saved: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+
+    def run(self, interpreter: Interpreter) -> RanOn:
+        """Run the campaign in one interpreter, if nothing has stopped the command before."""
+        label, jax = interpreter.label, interpreter.jax
+        if self.why_not:
+            return RanOn(label, jax, missing=self.why_not)
+        self.announce(f"jax {label}: {interpreter.path}")
+        try:
+            found = self._campaign(interpreter)
+        except (TargetError, SidesError) as error:
+            self.refused.append(str(error))
+            return RanOn(label, jax, missing=str(error))
+        except KeyboardInterrupt:
+            self.was_interrupted, self.why_not = True, "interrupted"
+            return RanOn(label, jax, missing=self.why_not)
+        rows = found.campaign.programs if found.campaign else ()
+        if self.stops_after is not None and any(map(self.stops_after, rows)):
+            self.why_not = f"the campaign on {label} stopped at its first finding (-x)"
+        return found
+
+    def _campaign(self, interpreter: Interpreter) -> RanOn:
+        label, jax = interpreter.label, interpreter.jax
+        # Its results are saved in any case, to be judged across versions.
+        save = file_of(self.options.save or self.folder / "results.json", label)
+        resume = self.options.resume and self.options.resume / _in_name(label)
+        own = {
+            "python": interpreter.path,
+            "save": save,
+            "resume": resume,
+        }
+        try:
+            campaign.run(
+                self.targets,
+                self.options.model_copy(update=own),
+                progress=self.progress,
+                announce=self.announce,
+                stops_after=self.stops_after,
+            )
+        except campaign.NotSavedError as error:
+            self.not_saved.append(str(error))
+            if error.has_file:
+                return RanOn(label, jax, Saved.read(save))
+            return RanOn(label, jax, without_arrays=error.campaign)
+        return RanOn(label, jax, Saved.read(save))
+
+
+def _in_name(label: str) -> str:
+    return label.replace(" ", "-").replace("(", "").replace(")", "")
+
+
+# -- the grid --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RanOn:
+    """What came of one environment: a campaign, saved with its arrays, or why there is none.
+
+    `label` names the environment, as `labels_of` does. A campaign whose arrays could not be saved
+    is not judged across versions.
+    """
+
+    label: str
+    jax: str  # the version, by which environments are put in order; "" where it is not known
+    saved: Saved | None = None
+    without_arrays: Campaign | None = None
+    missing: str = ""
+
+    @property
+    def campaign(self) -> Campaign | None:
+        """The campaign, if there is one."""
+        return self.saved.campaign if self.saved else self.without_arrays
+
+
+def labels_of(versions: Sequence[tuple[str, str]]) -> list[str]:
+    """Name environments by their versions of JAX and, where those are the same, of Python.
+
+    Example::
+
+        >>> labels_of([("0.10.2", "3.11.7"), ("0.12.0.1", "3.12.1"), ("0.12.0.1", "3.13.0")])
+        ['0.10.2', '0.12.0.1 py3.12', '0.12.0.1 py3.13']
+    """
+    jax = [each[0] or "unknown" for each in versions]
+    plain = [
+        f"{label} py{'.'.join(python.split('.')[:2])}" if jax.count(label) > 1 else label
+        for label, (_, python) in zip(jax, versions, strict=True)
+    ]
+    labels, seen = [], Counter[str]()
+    for label in plain:
+        seen[label] += 1
+        labels.append(f"{label} ({seen[label]})" if plain.count(label) > 1 else label)
+    return labels
+
+
+def grid_of(found: Sequence[RanOn]) -> Grid:
+    """Make the grid of campaigns, in the order of their versions of JAX.
+
+    Raises `SavedError` where arrays cannot be read.
+
+    Example::
+
+        grid_of([RanOn("0.10.2", "0.10.2", Saved.read(Path("A.json")))]).headline.question
+    """
+    in_order = sorted(found, key=lambda each: _age(each.jax))
+    return Grid(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        versions=tuple(
+            GridVersion(label=each.label, campaign=each.campaign, missing=each.missing)
+            for each in in_order
+        ),
+        changes=tuple(_changes(in_order)),
+    )
+
+
+def _age(version: str) -> tuple[bool, Version]:
+    """Return a key that sorts versions; those that are not known come last."""
+    try:
+        return False, Version(version)
+    except InvalidVersion:
+        return True, Version("0")
+
+
+def _changes(found: Sequence[RanOn]) -> Iterator[VersionChange]:
+    saved = [(each.label, each.saved) for each in found if each.saved]
+    names = dict.fromkeys(row.name for _, each in saved for row in each.campaign.programs)
+    for name in names:
+        on_versions = [
+            OnVersion(
+                label,
+                each.evidence(name),
+                each.truth(name),
+                _varies(rows[name]),
+                rows[name].digest,
+            )
+            for label, each in saved
+            if name in (rows := each.rows())
+        ]
+        yield from changes(name, on_versions)
+
+
+def _varies(row: ProgramRow) -> str:
+    """Say how a program does not repeat itself on one version; "" where it does."""
+    if row.flip is not None and row.flip.outcome == "not repeatable":
+        return "; ".join(each.what for each in row.flip.reasons if each.outcome == row.flip.outcome)
+    return "; ".join(row.reasons) if row.verdict == "not repeatable" else ""

@@ -1,0 +1,168 @@
+"""A campaign: programs on sides, measured, judged, and put into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import partial
+
+from parity_tests.drift.of_campaign import attribute_drift
+from parity_tests.evidence import saved
+from parity_tests.evidence.records import truth_of
+from parity_tests.judge import beyond_doubt
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.verdict import conclude
+from parity_tests.processes.protocol import Progress
+from parity_tests.run.collection import collect, with_sides_that_run
+from parity_tests.run.comparing import FinishedPrograms, compare_sides
+from parity_tests.run.context import Context
+from parity_tests.run.estimates import Announce
+from parity_tests.run.folder import campaign_folder, check_same_campaign, setup_of
+from parity_tests.run.hazards import with_reads_in_calls
+from parity_tests.run.kept_run import KeptRun, kept_run
+from parity_tests.run.late_settings import with_late_settings
+from parity_tests.run.measuring import measure
+from parity_tests.run.options import CampaignOptions
+from parity_tests.run.repeats import find_unrepeatable
+from reports.rows import Campaign, ProgramRow
+from reports.store.database import StoreError
+from reports.views.texts import counted
+
+DEFAULTS = CampaignOptions()
+
+
+class NotSavedError(OSError):
+    """A campaign could not be saved; the message names the file and the reason.
+
+    `has_file` says that `options.save` was written all the same, and the store alone was not.
+    """
+
+    def __init__(self, message: str, campaign: Campaign, *, has_file: bool = False) -> None:
+        super().__init__(message)
+        self.campaign = campaign
+        self.has_file = has_file
+
+
+def run(
+    targets: Sequence[str] = (),
+    options: CampaignOptions = DEFAULTS,
+    *,
+    progress: Progress = lambda done, total, text: None,
+    announce: Announce = lambda text: None,
+    stops_after: Callable[[ProgramRow], bool] | None = None,
+    first: Callable[[Context], object] | None = None,
+) -> Campaign:
+    """Run the programs of targets, or the built-in corpus, on sides, and judge them.
+
+    `announce` is told how long `options.rounds` will take, by what the programs took before the
+    rounds begin. `stops_after` is asked of each program that has run on all sides; after the first
+    yes the others are not run, and have no rows. Times and causes of drift are not known at that
+    point. `first` is called before any program runs. What it leaves of sides in the folder, run as
+    `setup_of(options)` says, is not run again.
+
+    Raises `TargetError`, `SidesError`, `ResumeError` and `StoreError` before anything runs, and
+    `NotSavedError`, which has the campaign, where `options.save` or `options.store` cannot be
+    written.
+
+    Example::
+
+        run(["my_model.py:step"], CampaignOptions(sides=("legacy", "simplified"))).verdict
+    """
+    with campaign_folder(options.resume) as folder:
+        collected = collect(targets, folder, options.time_limit, options.select)
+        jax = collected.environment.jax
+        options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
+        check_same_campaign(folder, collected.listing, setup_of(options))
+        context = Context(collected, options, folder, progress, announce)
+        with kept_run(targets, context) as kept:
+            if options.rounds and collected.jobs and stops_after is None:
+                what = counted(options.rounds, "round")
+                announce(f"{what}: a first pass will tell how long they take")
+            if kept is not None:
+                announce(f"kept as {kept.name}")
+            watch = None
+            if stops_after or kept:
+                watch = FinishedPrograms(context, stops_after, kept.put if kept else None)
+            if first is not None:
+                first(context)
+            measured = measure(context, watch)
+            result = _judged(measured)
+            _save(measured, result, kept)
+    return result
+
+
+def _with_drift(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
+    """Return the drafts, with the reason why outputs are not bitwise equal, where it is asked."""
+    if not context.options.attribute:
+        return list(drafts)
+    return attribute_drift(
+        drafts,
+        context.job,
+        lambda number, side: context.records[number][side].evidence(),
+        partial(truth_of, context.folder),
+        context.folder,
+        context.options.time_limit,
+        timeout=context.options.attribution_timeout,
+        progress=context.progress,
+    )
+
+
+# What looks into the differences between sides. Each is given the drafts of the one before it.
+PASSES: tuple[Callable[[Sequence[RowDraft], Context], list[RowDraft]], ...] = (
+    find_unrepeatable,
+    with_late_settings,
+    _with_drift,
+    with_reads_in_calls,
+)
+
+
+def _judged(context: Context) -> Campaign:
+    """Judge what was measured: its sides are compared, and looked into where they differ."""
+    drafts = compare_sides(context)
+    for each_pass in PASSES:
+        drafts = each_pass(drafts, context)
+    told = [draft for number, draft in enumerate(drafts) if context.is_told(number)]
+    return Campaign(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=context.collected.environment,
+        provenance=_waiting(context) if context.options.steady_calls else (),
+        sides=context.options.sides,
+        programs=tuple(draft.row(conclude(draft.findings, context.pairs)) for draft in told),
+        not_run=tuple(
+            each.name for number, each in enumerate(drafts) if not context.is_told(number)
+        ),
+    )
+
+
+def _waiting(context: Context) -> tuple[str, ...]:
+    """Say that the machine was busy while times were taken."""
+    found = [
+        each.observation.times for sides in context.records.values() for each in sides.values()
+    ]
+    said = beyond_doubt.waiting(each for each in found if each)
+    return (said,) if said else ()
+
+
+def _save(context: Context, result: Campaign, kept: KeptRun | None) -> None:
+    """Write a campaign to its store and its file. Raises `NotSavedError` after both were tried."""
+    failures, has_file = [], False
+    if kept is not None:
+        try:
+            kept.finish(result)
+        except StoreError as error:
+            failures.append(str(error))
+    if context.options.save is not None:
+        numbers = [number for number in context.records if context.is_told(number)]
+        try:
+            saved.save(context.options.save, result, lambda place: _kept(context, numbers[place]))
+            has_file = True
+        except OSError as error:
+            failures.append(str(error))
+    if failures:
+        raise NotSavedError("; ".join(failures), result, has_file=has_file)
+
+
+def _kept(context: Context, number: int) -> saved.Kept:
+    """Load what one program left, to be saved."""
+    evidence = {side: record.evidence() for side, record in context.records[number].items()}
+    return saved.Kept(evidence, truth_of(context.folder, number))

@@ -1,0 +1,70 @@
+"""A/A: a side that agrees with itself, one that does not, and how alarms are counted."""
+
+from program_files import program_file
+
+from parity_tests.cli.aa import summary
+from parity_tests.cli.app import main
+from parity_tests.run import self_comparison
+from parity_tests.run.options import CampaignOptions
+from parity_tests.run.self_comparison import SelfComparison
+from reports.rows import Campaign, Environment, ProgramRow, TimeComparison
+
+FILE = program_file("steady_and_fitful")
+
+
+def test_a_program_that_differs_from_itself_is_found(capsys):
+    assert main(["aa", str(FILE), "--runs", "2"]) == 1
+    out = capsys.readouterr().out
+    assert "2 runs of 2 programs: 1 program with other outputs or counts" in out
+    assert "times are judged from 16 runs on" in out
+
+
+def test_every_run_is_compared_with_the_first():
+    found = self_comparison.run([f"{FILE}:fitful"], CampaignOptions(sides=("simplified",)), 3)
+    [row] = found.campaign.programs
+    outputs = [each for each in row.comparisons if each.metric == "outputs"]
+    assert [each.outcome for each in outputs] == ["different"] * 2
+    assert {(each.left, each.right) for each in row.comparisons} == {("simplified", "simplified")}
+    assert row.flip is None
+
+
+def test_nothing_collected_and_unknown_sides_have_their_own_status(tmp_path, capsys):
+    (tmp_path / "empty.py").touch()
+    empty = str(tmp_path / "empty.py")
+    assert main(["aa", empty]) == 5
+    assert main(["aa", empty, "--side", "neither"]) == 4
+    assert "no side 'neither'" in " ".join(capsys.readouterr().err.split())
+
+
+def verdicts(*found):
+    times = tuple(
+        TimeComparison(
+            metric="call", left="legacy", right="legacy", verdict=verdict, ratio=1.0, low=1.0,
+            high=1.0, p_value=0.5, margin=0.05, samples=(10, 10),
+        )
+        for verdict in found
+    )  # fmt: skip
+    row = ProgramRow(
+        name="p", source="", summary="", verdict="parity", reasons=(), observations=(),
+        comparisons=(), times=times,
+    )  # fmt: skip
+    environment = Environment(
+        constparity="", python="", jax="", jaxlib="", numpy="", backend="", device_kind="",
+        device_count=1, cpu_count=1, system="",
+    )  # fmt: skip
+    campaign = Campaign(created="", environment=environment, sides=("legacy",), programs=(row,))
+    return SelfComparison(campaign, 20)
+
+
+def test_one_alarm_in_a_hundred_is_as_many_as_may_be():
+    calm = ["equivalent"] * 50 + ["inconclusive"] * 49
+    found = verdicts(*calm, "slower", *["not measured"] * 500)
+    assert found.is_trustworthy
+    assert summary(found).endswith("1 alarm in 100 verdicts on times (1.00%)")
+    assert not verdicts(*calm, "slower", "faster").is_trustworthy
+
+
+def test_alarms_that_point_one_way_are_no_chance():
+    calm = ["equivalent"] * 2000
+    assert not verdicts(*calm, *["slower"] * 10).is_trustworthy
+    assert verdicts(*calm, *["slower", "faster"] * 5).is_trustworthy
