@@ -13,12 +13,7 @@ _TONES: dict[Outcome, Tone] = {"met": "good", "missed": "bad", "inconclusive": "
 
 
 def document(bench: Bench) -> Document:
-    """Make the document of a benchmark.
-
-    Example::
-
-        document(bench).answer == "targets: 12 met, 0 missed, 1 inconclusive"
-    """
+    """Make the document of a benchmark."""
     return Document(
         answer=answer(bench),
         tone=min(map(_tone, bench.lines), key=WORST_FIRST.index, default=""),
@@ -39,12 +34,7 @@ def answer(bench: Bench) -> str:
 
 
 def figures_of(bench: Bench) -> Table:
-    """Make a line for each figure.
-
-    Example::
-
-        [cell.text for cell in figures_of(bench).rows[0]][5:7] == ["at most 1.05", "met"]
-    """
+    """Make a line for each figure."""
     heads = (
         *("row", "case", "contestants", "figure", "95 % interval"),
         *("target", "outcome", "seen"),

@@ -49,12 +49,7 @@ _OF_VERSIONS = ("jax", "jaxlib", "constparity")
 
 
 def document(grid: Grid) -> Document:
-    """Make the document of a grid, the programs first that a flip breaks.
-
-    Example::
-
-        document(load_grid("grid.json")).answer == "flip: no on some versions"
-    """
+    """Make the document of a grid, the programs first that a flip breaks."""
     headline, rows = grid.headline, worst_first(grid)
     groups = alike(grid, rows)
     news = [each for each in groups if not is_quiet(grid, each[0])]
@@ -91,13 +86,7 @@ def document(grid: Grid) -> Document:
 
 
 def failures(grid: Grid) -> Table:
-    """Make one line for each failure of a side, with its versions and the programs that it befalls.
-
-    Example::
-
-        failures(grid).rows[0][2].text
-        # "TypeError: pjit got an unexpected number of arguments"
-    """
+    """Make a line for each failure of a side, with its versions and its programs."""
     found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for version in grid.versions:
         for row in version.campaign.programs if version.campaign else ():

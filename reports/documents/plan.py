@@ -46,12 +46,7 @@ _SAID: dict[State, str] = {
 
 
 def document(report: PlanReport) -> Document:
-    """Make the document of a planned campaign, what is most severe first.
-
-    Example::
-
-        document(plan_report(Path("runs.db"))).answer == "1,204 of 10,000 programs break"
-    """
+    """Make the document of a planned campaign, what is most severe first."""
     said, tone = answer(report)
     return Document(
         question="What does the flip come to in this campaign?",
@@ -248,12 +243,7 @@ def _members(cause: CauseGroup) -> tuple[Items]:
 
 
 def facts(cause: CauseGroup, options: str) -> Iterator[Line]:
-    """Yield what is known of a cause; `options` are those of its environment.
-
-    Example::
-
-        next(facts(cause, "")) == Line("pass it as an argument", "What helps:")
-    """
+    """Yield what is known of a cause; `options` are those of its environment."""
     can_run = cause.target and cause.state != "unavailable"
     command = f"{shlex.join(['constparity', 'run', cause.target])} {options}".strip()
     found = {

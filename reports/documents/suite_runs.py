@@ -32,12 +32,7 @@ WHAT_HELPS = (
 
 
 def document(runs: SuiteRuns) -> Document:
-    """Make the document of a suite that ran on both sides of stock JAX, what differs first.
-
-    Example::
-
-        document(runs).answer == "alike on both sides"
-    """
+    """Make the document of a suite that ran on both sides of stock JAX, what differs first."""
     said, tone = answer(runs)
     tests = {f"test-{number}": each for number, each in enumerate(judged(runs), 1)}
     tables = with_rows(_tests(tests), _fail_alike(runs), _version_changes(runs))
@@ -82,12 +77,7 @@ def answer(runs: SuiteRuns) -> tuple[str, Tone]:
 
 
 def judged(runs: SuiteRuns) -> Iterator[tuple[SuiteComparison, str, Tone]]:
-    """Yield the tests of which a reader should know, the worst first, with a verdict each.
-
-    Example::
-
-        [verdict for _, verdict, _ in judged(runs)] == ["different", "fails otherwise"]
-    """
+    """Yield the tests of which a reader should know, the worst first, with a verdict each."""
     kinds: tuple[tuple[Sequence[SuiteComparison], str, Tone], ...] = (
         (runs.differences, "different", "bad"),
         (runs.not_compared, "not compared", "bad"),

@@ -169,10 +169,6 @@ def check_formats(
     """Make sure that the format of each request is one of `formats`. Raises `ValueError`.
 
     `whose` says in the message what the formats are of.
-
-    Example::
-
-        check_formats([parse_report_option("html:report.html")], GRID_FORMATS, "a grid")
     """
     for request in requests:
         if request.format not in formats:
@@ -185,10 +181,6 @@ def check_available(format_: ReportFormat) -> None:
     """Make sure that the libraries of a format are installed.
 
     Raises `TablesMissingError`, whose message names the extra that brings them.
-
-    Example::
-
-        check_available("parquet")
     """
     tables.check_installed(*_LIBRARIES.get(format_, ()))
 
@@ -231,12 +223,7 @@ def render_grid(
     table: TableName = "programs",
     link: str = "",
 ) -> Content:
-    """Render a grid in a format, as `render_report` does.
-
-    Example::
-
-        render_grid("md", load_grid("grid.json")).startswith("# constparity")
-    """
+    """Render a grid in a format, as `render_report` does."""
     return render_report(format_, grid, rules, table, link)
 
 

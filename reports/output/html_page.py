@@ -57,10 +57,6 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
 
     It fetches nothing, and its policy allows its own script and style alone. Where programs do not
     fit, the page says how many were left out.
-
-    Example::
-
-        Path("report.html").write_text(render(campaign), encoding="utf-8")
     """
     made = web_page(campaign)
     page = replace(made, environment=capped_table(made.environment, CAPS))
@@ -71,7 +67,6 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
         "page": page,
         "title": page.title,
         "pictures": pictures,
-        "ulps": plots.ulp_bars(page.ulps) if page.ulps else None,
         "sweeps": [(plots.sweep(each), each.table) for each in page.sweeps.programs],
         "extra": _packed(_extra(page.table)),
         "script": Markup(script),

@@ -84,12 +84,7 @@ def render(result: Campaign | Grid | SuiteResult | SuiteRuns) -> str:
 
 
 def render_program(row: ProgramRow) -> str:
-    """Render one program as its line in the JSON of a campaign.
-
-    Example::
-
-        render_program(campaign.programs[0]) in render(campaign)
-    """
+    """Render one program as its line in the JSON of a campaign."""
     return _escaped(_lines(row.model_dump(exclude_defaults=True)))
 
 

@@ -54,10 +54,5 @@ def json_schema(kind: ReportKind) -> dict[str, Any]:
 
 
 def render(kind: ReportKind) -> str:
-    """Render the JSON Schema as text.
-
-    Example::
-
-        Path("campaign.schema.json").write_text(render("campaign"), encoding="utf-8")
-    """
+    """Render the JSON Schema as text."""
     return json.dumps(json_schema(kind), indent=1, ensure_ascii=False) + "\n"

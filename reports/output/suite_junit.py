@@ -40,12 +40,7 @@ _MOST = 50  # differences of a program, and its captured arrays
 
 
 def render(result: SuiteResult) -> str:
-    """Render a suite as JUnit XML.
-
-    Example::
-
-        Path("suite.xml").write_text(render(result), encoding="utf-8")
-    """
+    """Render a suite as JUnit XML."""
     of: dict[str, list[SuiteDifference]] = {}
     for each in result.differences:
         of.setdefault(each.program, []).append(each)

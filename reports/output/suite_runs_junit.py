@@ -40,12 +40,7 @@ _KINDS: dict[str, Callable[[str, Sequence[str]], Outcome]] = {
 
 
 def render(runs: SuiteRuns) -> str:
-    """Render the runs as JUnit XML.
-
-    Example::
-
-        Path("suite.xml").write_text(render(runs), encoding="utf-8")
-    """
+    """Render the runs as JUnit XML."""
     cases = [
         *map(_side, runs.sides),
         *(_test(row, verdict) for row, verdict, _ in judged(runs)),

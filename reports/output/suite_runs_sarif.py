@@ -7,9 +7,8 @@ from importlib import metadata
 
 from reports.documents.suite_runs import answer, doubt_of, judged, said_of
 from reports.output import sarif
-from reports.output.sarif_file import MOST_RESULTS
+from reports.output.sarif import MOST_RESULTS
 from reports.rows.suite_runs import SuiteRuns
-from reports.views.texts import cut, visible
 
 _RULES = (
     sarif.SarifRule(
@@ -33,23 +32,20 @@ _OF_VERDICTS: dict[str, tuple[str, sarif.Level]] = {
     "fails otherwise": ("test-fails-otherwise", "warning"),
     "not compared": ("test-not-compared", "warning"),
 }
-_TEXT_LENGTH = 1000
 
 
 def render(runs: SuiteRuns) -> str:
     """Render the runs as SARIF 2.1.0, a result for each test that is not alike.
 
     A record has no lines of tests, so that a result names the file alone.
-
-    Example::
-
-        Path("suite.sarif").write_text(render(runs), encoding="utf-8")
     """
     found = list(_findings(runs))
-    notes = [_said(answer(runs)[0])]
+    notes = [sarif.shown(answer(runs)[0])]
     if len(found) > MOST_RESULTS:
         notes.append(f"{len(found) - MOST_RESULTS:,} of {len(found):,} findings are left out")
-    doubts = [_said(f"{each.side}: {doubt_of(each)}") for each in runs.sides if doubt_of(each)]
+    doubts = [
+        sarif.shown(f"{each.side}: {doubt_of(each)}") for each in runs.sides if doubt_of(each)
+    ]
     version = metadata.version("constparity")
     return sarif.render(version, _RULES, found[:MOST_RESULTS], doubts, notes)
 
@@ -59,9 +55,7 @@ def _findings(runs: SuiteRuns) -> Iterator[sarif.SarifFinding]:
         if verdict in _OF_VERDICTS:
             rule, level = _OF_VERDICTS[verdict]
             file = row.test.partition("::")[0]
-            said = _said(f"{row.test}: {said_of(row)}")
-            yield sarif.SarifFinding(rule, said, level, file, properties={"test": _said(row.test)})
-
-
-def _said(text: str) -> str:
-    return visible(cut(text, _TEXT_LENGTH))
+            said = sarif.shown(f"{row.test}: {said_of(row)}")
+            yield sarif.SarifFinding(
+                rule, said, level, file, properties={"test": sarif.shown(row.test)}
+            )

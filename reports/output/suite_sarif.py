@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from reports.output import sarif
-from reports.output.sarif_file import MOST_RESULTS
+from reports.output.sarif import MOST_RESULTS
 from reports.rows.suite import SuiteArray, SuiteDifference, SuiteResult
 from reports.views.suite_texts import answer, entry, headline, what_differs, why_and_what_helps
-from reports.views.texts import cut, visible
 
 _RULES = (
     sarif.SarifRule(
@@ -28,7 +27,6 @@ _RULES = (
     ),
 )
 _ARRAY, _PROGRAM, _GONE = (rule.id for rule in _RULES)
-_TEXT_LENGTH = 1000
 
 
 def render(result: SuiteResult) -> str:
@@ -36,19 +34,15 @@ def render(result: SuiteResult) -> str:
 
     New differences are errors and known ones notes. What exceeds the limit of code scanning is left
     out, which a notification of the log says.
-
-    Example::
-
-        Path("suite.sarif").write_text(render(result), encoding="utf-8")
     """
     found = sorted(_findings(result), key=lambda each: each.level != "error")
-    notes = [_said(answer(result)[0])]
+    notes = [sarif.shown(answer(result)[0])]
     if len(found) > MOST_RESULTS:
         notes.append(
             f"{len(found) - MOST_RESULTS:,} of {len(found):,} findings are left out, the least "
             "severe, to stay within the limits of code scanning; the JSON report has them"
         )
-    failures = [_said(f"{each.worker}: {each.what} {each.test}") for each in result.lost]
+    failures = [sarif.shown(f"{each.worker}: {each.what} {each.test}") for each in result.lost]
     version = result.versions.constparity
     return sarif.render(version, _RULES, found[:MOST_RESULTS], failures, notes)
 
@@ -62,7 +56,7 @@ def _findings(result: SuiteResult) -> Iterator[sarif.SarifFinding]:
         yield from _of_program(each)
     for row in result.fixed:
         file, line = _place(row.where)
-        yield sarif.SarifFinding(_GONE, _said(entry(row)), "error", file, line)
+        yield sarif.SarifFinding(_GONE, sarif.shown(entry(row)), "error", file, line)
 
 
 def _of_program(row: SuiteDifference) -> Iterator[sarif.SarifFinding]:
@@ -72,10 +66,16 @@ def _of_program(row: SuiteDifference) -> Iterator[sarif.SarifFinding]:
         what = f"{what}. {' '.join(map(str.strip, why_and_what_helps(row)))}"
     if row.because:
         what = f"{row.state} ({row.because}): {what}"
-    properties = {"program": _said(row.name), "test": _said(row.test), "state": row.state}
+    properties = {
+        "program": sarif.shown(row.name),
+        "test": sarif.shown(row.test),
+        "state": row.state,
+    }
     if not row.captured:
         file, line = _place(row.source)
-        yield sarif.SarifFinding(_PROGRAM, _said(what), level, file, line, properties=properties)
+        yield sarif.SarifFinding(
+            _PROGRAM, sarif.shown(what), level, file, line, properties=properties
+        )
     for array in row.captured:
         yield _of_array(array, what, level, properties)
 
@@ -85,7 +85,7 @@ def _of_array(
 ) -> sarif.SarifFinding:
     return sarif.SarifFinding(
         _ARRAY,
-        _said(f"{array.aval}, {array.bytes:,} bytes, is captured. {what}"),
+        sarif.shown(f"{array.aval}, {array.bytes:,} bytes, is captured. {what}"),
         level,
         array.file or None,
         array.line if array.file and array.line > 0 else None,
@@ -96,7 +96,3 @@ def _of_array(
 def _place(source: str) -> tuple[str | None, int | None]:
     file, _, line = source.rpartition(":")
     return (file, int(line)) if file and line.isdecimal() and int(line) else (None, None)
-
-
-def _said(text: str) -> str:
-    return visible(cut(text, _TEXT_LENGTH))

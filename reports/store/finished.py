@@ -35,10 +35,6 @@ def finished(
     """Return what a store keeps of a program, which is held to some rules.
 
     `rendered` is its row in JSON where it has been rendered already.
-
-    Example::
-
-        finished(0, row, parse("different")).state == "safe"
     """
     state = state_of(row, differs_from_itself=bool(differs_from_itself), is_refused=is_refused)
     symptom, line, equation, action = "", "", "", ""
@@ -70,12 +66,7 @@ def finished(
 
 
 def without_row(place: int, why: str, rules: Sequence[FailRule] = ()) -> Finished:
-    """Return what a store keeps of a program that a task has no row of.
-
-    Example::
-
-        without_row(0, "its task has no row of it").state == "could not compare"
-    """
+    """Return what a store keeps of a program that a task has no row of."""
     state: State = "could not compare"
     broken = broken_without_row(state, rules)
     return Finished(place=place, state=state, why=why, symptom=why, broken=broken)
@@ -96,12 +87,7 @@ def broken_rules(row: ProgramRow, state: State, rules: Sequence[FailRule]) -> tu
 
 
 def broken_without_row(state: State, rules: Sequence[FailRule]) -> tuple[str, ...]:
-    """Return the rules that a program breaks by its state alone.
-
-    Example::
-
-        broken_without_row("could not compare", parse(DEFAULT)) == ("not-compared",)
-    """
+    """Return the rules that a program breaks by its state alone."""
     is_broken = state in _NOT_JUDGED
     return tuple(each.text for each in rules if is_broken and each.name == "not-compared")
 
@@ -158,12 +144,7 @@ _KEYS = {
 
 
 def of_state(state: State) -> str:
-    """Return what helps all programs in a state; "" where it depends on the program.
-
-    Example::
-
-        of_state("safe") == ""
-    """
+    """Return what helps all programs in a state; "" where it depends on the program."""
     return _OF_STATE.get(state, "")
 
 

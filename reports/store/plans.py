@@ -225,10 +225,6 @@ def name_machine(connection: sqlite3.Connection, run: int) -> None:
     """Write into a run which machine measured it, within the transaction of the caller.
 
     Several have a name that no other run has: times of such runs are not compared.
-
-    Example::
-
-        name_machine(connection, run=1)
     """
     found = connection.execute(
         "SELECT DISTINCT machine FROM planned WHERE run = ? AND machine != ''", (run,)
@@ -257,12 +253,7 @@ def _has_times(ran: Finished) -> bool:
 
 
 def libraries_text(libraries: Sequence[PlanLibrary]) -> str:
-    """Write what libraries came to as a store has it.
-
-    Example::
-
-        libraries_text(begin.libraries) == "[]"
-    """
+    """Write what libraries came to as a store has it."""
     return json.dumps([each.model_dump() for each in libraries])
 
 

@@ -22,12 +22,7 @@ _REFERENCE = re.compile(r"last(?:~(\d{1,9}))?|\d{1,18}")
 
 
 def list_runs(path: Path) -> list[StoredRun]:
-    """Return the runs of a store, the first one first. Raises `StoreError`.
-
-    Example::
-
-        list_runs(Path("runs.db"))[-1].question
-    """
+    """Return the runs of a store, the first one first. Raises `StoreError`."""
     with opened_for_reading(path) as connection:
         return _runs(path, connection)
 
@@ -84,12 +79,7 @@ def is_reference(text: str) -> bool:
 
 
 def find_run(path: Path, reference: str) -> StoredRun:
-    """Return the run that a reference names. Raises `StoreError`, which says which runs there are.
-
-    Example::
-
-        find_run(Path("runs.db"), "last").id
-    """
+    """Return the run that a reference names. Raises `StoreError`, which names the others."""
     runs = list_runs(path)
     match = _REFERENCE.fullmatch(reference)
     if match and runs:
@@ -109,10 +99,6 @@ def load_run(path: Path, reference: str) -> Campaign:
 
     An unfinished run has the programs that were finished, and `not_run` names the others. Raises
     `StoreError`.
-
-    Example::
-
-        load_run(Path("runs.db"), "last").headline.question
     """
     run = find_run(path, reference)
     if run.schema_version != SCHEMA_VERSION:
@@ -188,12 +174,7 @@ def _damaged(path: Path, what: str, error: Exception) -> StoreError:
 
 
 def load_program(path: Path, run: int, place: int) -> ProgramRow:
-    """Load the row of one program of a run. Raises `StoreError`.
-
-    Example::
-
-        load_program(Path("runs.db"), run=1, place=0).verdict
-    """
+    """Load the row of one program of a run. Raises `StoreError`."""
     with opened_for_reading(path) as connection:
         query = "SELECT row FROM rows WHERE run = ? AND place = ?"
         found = connection.execute(query, (run, place)).fetchone()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from reports.document import Table
 from reports.rows import Campaign, ProgramRow, Side, worst_first
 from reports.views import measured, overview
-from reports.views.addresses import addresses
 from reports.views.decision import Decision, decision
 from reports.views.programs_table import ProgramsTable, programs_table
 from reports.views.scatter import Scatter, UlpDistances, scatters, ulp_distances
 from reports.views.sides import Flip, flip_of, sides_of
 from reports.views.sweeps import Sweeps, sweeps_of
 from reports.views.terms import Term, terms_of
+from reports.views.texts import visible
 from reports.views.web_section import WebSection, web_section
 
 
@@ -60,12 +62,7 @@ class WebPage:
 
 
 def web_page(campaign: Campaign) -> WebPage:
-    """Make the HTML page of a campaign, the programs first that a flip breaks.
-
-    Example::
-
-        web_page(load_campaign("report.json")).decision.answer == "yes, at a price"
-    """
+    """Make the HTML page of a campaign, the programs first that a flip breaks."""
     programs = worst_first(campaign.programs)
     anchors = addresses([row.name for row in programs])
     sides, flip = sides_of(campaign), flip_of(campaign)
@@ -96,3 +93,25 @@ def web_page(campaign: Campaign) -> WebPage:
         sides=sides,
         flip=flip,
     )
+
+
+# What `encodeURIComponent` of JavaScript leaves as it is, beyond what `quote` does.
+_UNRESERVED = "!'()*"
+
+
+def addresses(names: Sequence[str]) -> list[str]:
+    """Return the anchor of each program: its name, and a number where others have it too.
+
+    Example::
+
+        >>> addresses(["step", "a step", "step"])
+        ['program=step', 'program=a%20step', 'program=step~2']
+    """
+    seen: Counter[str] = Counter()
+    found = []
+    for name in names:
+        shown = visible(name)
+        seen[shown] += 1
+        number = f"~{seen[shown]}" if seen[shown] > 1 else ""
+        found.append(f"program={quote(shown + number, safe=_UNRESERVED)}")
+    return found

@@ -20,7 +20,7 @@ from reports.document import (
 )
 from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, ProgramRow, Side
 from reports.rows.kept_text import KeptText
-from reports.views import flip, measurements, outputs
+from reports.views import flip, program
 from reports.views.differences import PrintedProgram, TextDifference, difference
 from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import (
@@ -88,11 +88,6 @@ def web_section(
     """Make the section of one program.
 
     `apart` says that sides or programs of its campaign were measured with other versions.
-
-    Example::
-
-        web_section(row, campaign.sides, None, "program=step").command
-        # "constparity run model.py:step"
     """
     mark, verdict_tone = MARKS[row.verdict]
     by_side = {item.side: item for item in row.observations}
@@ -128,14 +123,14 @@ def web_section(
                     _metrics(
                         [each for each in across if each.outcome not in _TELLING], _WHAT_AGREES
                     ),
-                    measurements.figures_by_side(sides, seen),
-                    measurements.proofs(row.observations, apart=apart),
+                    program.figures_by_side(sides, seen),
+                    program.proofs(row.observations, apart=apart),
                     comparisons(
                         [each for each in between if each.outcome == "not compared"],
                         "Other sides that were not compared",
                     ),
-                    outputs.outputs(sides, seen),
-                    outputs.operations(sides, seen),
+                    program.outputs(sides, seen),
+                    program.operations(sides, seen),
                 )
             ),
         ),
