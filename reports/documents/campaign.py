@@ -30,8 +30,7 @@ from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import MARKS, comparisons, failures, leaves
 from reports.views.sides import sides_of
 from reports.views.sweeps import SweptProgram, sweeps_of
-from reports.views.terms import terms_of
-from reports.views.texts import counted
+from reports.views.texts import counted, terms_of
 
 
 def document(campaign: Campaign) -> Document:

@@ -18,6 +18,7 @@ from reports.document import (
     Sections,
     Table,
     Tone,
+    cells,
     columns,
     with_rows,
 )
@@ -158,12 +159,12 @@ def _counted(number: int, one: str, several: str) -> str:
 
 def _sides(sides: Sequence[SuiteSide]) -> Table:
     rows = tuple(
-        (
-            Cell(each.side),
-            Cell(f"JAX {each.jax}, jaxlib {each.jaxlib}, Python {each.python}"),
-            Cell("not read" if each.flag_at_end is None else str(each.flag_at_end)),
-            Cell(", ".join(f"{count:,} {word}" for word, count in each.counts.items())),
-            Cell(f"{each.seconds:.1f}"),
+        cells(
+            each.side,
+            f"JAX {each.jax}, jaxlib {each.jaxlib}, Python {each.python}",
+            "not read" if each.flag_at_end is None else str(each.flag_at_end),
+            ", ".join(f"{count:,} {word}" for word, count in each.counts.items()),
+            f"{each.seconds:.1f}",
             Cell(doubt_of(each), tone="warn"),
         )
         for each in sides
@@ -194,10 +195,7 @@ def _tests(tests: Mapping[str, _Judged]) -> Table:
 
 
 def _fail_alike(runs: SuiteRuns) -> Table:
-    rows = tuple(
-        (Cell(each.test), Cell(str(each.legacy)), Cell(each.interpreter))
-        for each in runs.fail_alike
-    )
+    rows = tuple(cells(each.test, str(each.legacy), each.interpreter) for each in runs.fail_alike)
     heads = columns(("test", "on both sides", "interpreter"))
     return Table("Tests that fail alike on both sides", heads, rows, what="tests")
 

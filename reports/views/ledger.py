@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from reports.document import NOTHING, Cell, Column, Table, Tone
+from reports.document import NOTHING, Cell, Column, Table, Tone, cells
 from reports.rows import (
     CapturedArray,
     FlipReason,
@@ -62,15 +62,15 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
 def hazards(found: Sequence[Hazard]) -> Table:
     """Make a line for each kind of hazard: what may change in a flip, where, and the fix."""
     rows = [
-        (
+        cells(
             Cell(group[0].kind, tone="warn"),
             Cell(
                 listed([place(each.file, each.line) for each in group]),
                 code=next((each.code for each in group if each.code), ""),
             ),
-            Cell(listed([each.array for each in group])),
-            Cell(group[0].what),
-            Cell(group[0].fix),
+            listed([each.array for each in group]),
+            group[0].what,
+            group[0].fix,
         )
         for group in grouped(found)
     ]

@@ -15,6 +15,7 @@ from reports.document import (
     Section,
     Table,
     Tone,
+    cells,
     columns,
 )
 from reports.rows import (
@@ -77,14 +78,14 @@ def comparisons(found: Sequence[Comparison], caption: str = "Comparisons") -> Ta
     order = list(OUTCOMES)
     shown = sorted(found, key=lambda item: order.index(item.outcome))
     rows = [
-        (
-            Cell(item.metric),
-            Cell(item.left),
-            Cell(item.left_value),
-            Cell(item.right),
-            Cell(item.right_value),
+        cells(
+            item.metric,
+            item.left,
+            item.left_value,
+            item.right,
+            item.right_value,
             Cell(item.outcome, tone=OUTCOMES[item.outcome]),
-            Cell(item.detail),
+            item.detail,
         )
         for item in shown
     ]
@@ -109,9 +110,9 @@ def leaves(found: Sequence[Comparison]) -> Table:
 
 def _leaf(comparison: Comparison, leaf: LeafComparison) -> tuple[Cell, ...]:
     index = leaf.first_index
-    return (
-        Cell(leaf.path or "(result)"),
-        Cell(f"{comparison.left} / {comparison.right}"),
+    return cells(
+        leaf.path or "(result)",
+        f"{comparison.left} / {comparison.right}",
         Cell(leaf.rung, tone=_RUNGS[leaf.rung]),
         figures.float_cell(leaf.max_abs),
         figures.float_cell(leaf.max_rel),
@@ -119,7 +120,7 @@ def _leaf(comparison: Comparison, leaf: LeafComparison) -> tuple[Cell, ...]:
         Cell(figures.humanise_share(leaf.mismatch_share), repr(leaf.mismatch_share)),
         Cell(figures.humanise_index(index)) if index is not None else Cell("none"),
         figures.float_cell(leaf.passing_rtol) if leaf.passing_rtol is not None else Cell("none"),
-        Cell(leaf.note),
+        leaf.note,
     )
 
 
@@ -218,8 +219,7 @@ def outputs(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
         trees = (Cell(item.tree) if item and item.tree is not None else NOTHING for item in seen)
         rows.append((Cell("(tree)"), *trees))
     for path in paths:
-        cells = (_output(by_path.get(path)) for by_path in leaves)
-        rows.append((Cell(path or "(result)"), *cells))
+        rows.append(cells(path or "(result)", *(_output(each.get(path)) for each in leaves)))
     return Table("Outputs", (Column("output"), *columns(sides)), tuple(rows), what="outputs")
 
 

@@ -15,8 +15,7 @@ from reports.views.programs_table import ProgramsTable, programs_table
 from reports.views.scatter import Scatter, UlpDistances, scatters, ulp_distances
 from reports.views.sides import Flip, flip_of, sides_of
 from reports.views.sweeps import Sweeps, sweeps_of
-from reports.views.terms import Term, terms_of
-from reports.views.texts import visible
+from reports.views.texts import Term, terms_of, visible
 from reports.views.web_section import WebSection, web_section
 
 

@@ -14,6 +14,7 @@ from reports.document import (
     Section,
     Table,
     Tone,
+    cells,
     columns,
     items,
     with_rows,
@@ -31,8 +32,7 @@ from reports.views.program import (
     leaves,
 )
 from reports.views.sides import Flip
-from reports.views.terms import Term, terms_of
-from reports.views.texts import cut, more
+from reports.views.texts import Term, cut, more, terms_of
 
 _MAX_REASONS = 20
 _NAME_LENGTH = 200
@@ -250,12 +250,12 @@ def _metrics(found: Sequence[Comparison], caption: str) -> Table:
     order = list(OUTCOMES)
     ordered = sorted(found, key=lambda each: order.index(each.outcome))
     rows = [
-        (
-            Cell(each.metric),
-            Cell(_value(each.left_value)),
-            Cell(_value(each.right_value)),
+        cells(
+            each.metric,
+            _value(each.left_value),
+            _value(each.right_value),
             Cell(each.outcome, tone=OUTCOMES[each.outcome]),
-            Cell(each.detail),
+            each.detail,
         )
         for each in ordered
     ]

@@ -17,7 +17,7 @@ from parity_tests.cli import app
 from reports import ReportReadError, load_campaign, load_result, render_report
 from reports.document import Table
 from reports.documents.suite import document
-from reports.output import json_file, json_schema, suite_junit, suite_sarif
+from reports.output import json_file, suite_junit, suite_sarif
 from reports.output.formats import SUITE_FORMATS
 from reports.render import html
 from reports.rows.suite import SuiteResult
@@ -70,7 +70,7 @@ def test_json_reads_back_as_it_was(tmp_path):
 
 def test_json_fits_its_schema_and_a_fault_does_not():
     data = json.loads(json_file.render(built.rich()))
-    schema = jsonschema.Draft202012Validator(json_schema.json_schema("suite"))
+    schema = jsonschema.Draft202012Validator(json_file.json_schema("suite"))
     assert list(schema.iter_errors(data)) == []
     for fault in ({"kind": "campaign"}, {"schema_version": 2}, {"tests": "3"}, {"more": 1}):
         assert list(schema.iter_errors(data | fault)), fault
@@ -341,7 +341,7 @@ def test_a_suite_is_drawn_later_in_every_format(tmp_path, capsys):
     file.write_text(json_file.render(built.rich()), "utf-8")
     asked = [f"--report={each}:{tmp_path}/out/{each}" for each in SUITE_FORMATS]
     assert app.main(["report", str(file), *asked]) == 0
-    loaded = json_file.load_suite(file)
+    loaded = load_result(file)
     for each in SUITE_FORMATS:
         assert (tmp_path / "out" / each).read_text("utf-8") == render_report(each, loaded)
     assert app.main(["report", str(file), "--report", f"csv:{tmp_path}/x.csv"]) == 4
@@ -350,4 +350,4 @@ def test_a_suite_is_drawn_later_in_every_format(tmp_path, capsys):
 
 def test_the_schema_is_printed(capsys):
     assert app.main(["schema", "suite"]) == 0
-    assert capsys.readouterr().out == json_schema.render("suite")
+    assert capsys.readouterr().out == json_file.render_schema("suite")

@@ -5,7 +5,7 @@ import pytest
 
 from reports import render_report
 from reports.rows import FlipReason, FlipVerdict
-from reports.views.terms import terms_of
+from reports.views.texts import terms_of
 
 
 @pytest.mark.parametrize(
