@@ -17,10 +17,8 @@ from reports.output import (
     json_file,
     junit_file,
     sarif_file,
-    suite_junit,
-    suite_runs_junit,
-    suite_runs_sarif,
-    suite_sarif,
+    suite,
+    suite_runs,
     tables,
 )
 from reports.output.files import write_atomically
@@ -103,11 +101,11 @@ _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (Campaign, "sarif"): sarif_file.render,
     (Campaign, "json"): json_file.render,
     (Grid, "json"): json_file.render,
-    (SuiteResult, "junit"): suite_junit.render,
-    (SuiteResult, "sarif"): suite_sarif.render,
+    (SuiteResult, "junit"): suite.render_junit,
+    (SuiteResult, "sarif"): suite.render_sarif,
     (SuiteResult, "json"): json_file.render,
-    (SuiteRuns, "junit"): suite_runs_junit.render,
-    (SuiteRuns, "sarif"): suite_runs_sarif.render,
+    (SuiteRuns, "junit"): suite_runs.render_junit,
+    (SuiteRuns, "sarif"): suite_runs.render_sarif,
     (SuiteRuns, "json"): json_file.render,
     (Bench, "svg"): bench_plot.render,
 }
