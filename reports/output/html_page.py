@@ -171,12 +171,11 @@ def render(campaign: Campaign, limit_bytes: int = LIMIT_BYTES) -> str:
     page = replace(made, environment=capped_table(made.environment, CAPS))
     frame = environment().get_template("report.html")
     script, style = _script(), page_style()
-    pictures = [plots.scatter(each) for each in page.pictures]
     context = {
         "page": page,
         "title": page.title,
-        "pictures": pictures,
-        "sweeps": [(plots.sweep(each), each.table) for each in page.sweeps.programs],
+        "pictures": [(each, plots.scatter(each)) for each in page.pictures],
+        "sweeps": [(each, plots.sweep(each)) for each in page.sweeps.programs],
         "extra": _packed(_extra(page.table)),
         "script": Markup(script),
         "style": Markup(style),

@@ -30,19 +30,16 @@ class Dot:
     y: float
     radius: float
     tone: Tone
-    anchor: str
     text: str
-    low: float | None  # the ends of the interval
-    high: float | None
+    anchor: str = ""
+    low: float | None = None  # the ends of the interval
+    high: float | None = None
 
 
 @dataclass(frozen=True)
 class ScatterDrawing:
-    """All that the template draws of one metric."""
+    """Where the template draws a picture."""
 
-    title: str
-    note: str
-    summary: str
     size: int
     left: float
     right: float
@@ -69,12 +66,8 @@ class CurveDrawing:
 
 @dataclass(frozen=True)
 class SweepDrawing:
-    """All that the template draws of one sweep: curves below each other, with one axis."""
+    """Where the template draws a sweep: curves below each other, with one axis."""
 
-    name: str
-    anchor: str
-    summary: str
-    notes: tuple[str, ...]
     width: int
     height: float
     left: float
@@ -103,9 +96,6 @@ def scatter(picture: Scatter) -> ScatterDrawing:
         squares.setdefault(square, []).append(point)
     dots = [_dot(points, x, y) for points in squares.values()]
     return ScatterDrawing(
-        title=picture.title,
-        note=picture.note,
-        summary=picture.summary,
         size=SIZE,
         left=left,
         right=right,
@@ -140,10 +130,6 @@ def sweep(swept: SweptProgram) -> SweepDrawing:
         for index, curve in enumerate(swept.curves)
     ]
     return SweepDrawing(
-        name=swept.name,
-        anchor=swept.anchor,
-        summary=swept.summary,
-        notes=swept.notes,
         width=SIZE,
         height=curves[-1].bottom + BOTTOM,
         left=LEFT,
@@ -176,10 +162,7 @@ def _curve(
                 y=y.at(each.value),
                 radius=5.0 if each.threshold == recommended else 3.0,
                 tone="good" if each.threshold == recommended else "note",
-                anchor="",
                 text=each.text,
-                low=None,
-                high=None,
             )
             for each in curve.points
         ),
