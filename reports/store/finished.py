@@ -41,7 +41,7 @@ def finished(
     if state not in ("safe", "unavailable"):
         action, member = seen(row)
         if state == "disagree":  # the flip has no part in it
-            action, member = of_state(state), between_pipelines(row)
+            action, member = HELPS["disagree"], between_pipelines(row)
         elif state == "could not compare" and not _is_of_flip(row):
             action, member = _of_limits(row), of_verdict(row)
         # The file of a generated program is of its task alone, and no line of a user's.
@@ -130,7 +130,8 @@ def _of_side(observation: Observation) -> float | None:
 
 # -- what helps ------------------------------------------------------------------------------------
 
-_OF_STATE: dict[State, str] = {
+# All programs in these states.
+HELPS: dict[State, str] = {
     "disagree": "report it with a smaller program (constparity reduce): it is a fault of "
     "constparity or of stock JAX",
     "lost": "find out what ended its process or machine; --retry lost runs it once more",
@@ -141,11 +142,6 @@ _KEYS = {
     "--memory-limit": "`memory_limit` in the spec",
     "more --rounds": "more `rounds` in the spec",
 }
-
-
-def of_state(state: State) -> str:
-    """Return what helps all programs in a state; "" where it depends on the program."""
-    return _OF_STATE.get(state, "")
 
 
 def _of_limits(row: ProgramRow) -> str:

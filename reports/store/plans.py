@@ -19,7 +19,7 @@ from reports.rows.plan import STATES, PlanLibrary, State
 from reports.store import writing
 from reports.store.columns import UNTIMED, insert, put, remove, storable
 from reports.store.database import opened_for_writing, store_error, transaction
-from reports.store.finished import of_state
+from reports.store.finished import HELPS
 from reports.store.plan_reading import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
 
@@ -74,7 +74,7 @@ class PlanWriter:
                     "UPDATE planned SET state = 'lost', why = ?, action = ? "
                     "WHERE plan = ? AND place = ? AND state = ?",
                     [
-                        (storable(end.lost), of_state("lost"), self.plan, place, NOT_RUN)
+                        (storable(end.lost), HELPS["lost"], self.plan, place, NOT_RUN)
                         for place in places
                     ],
                 )
