@@ -162,6 +162,17 @@ def columns(titles: Sequence[str], numeric: bool = False) -> tuple[Column, ...]:
     return tuple(Column(title, numeric=numeric) for title in titles)
 
 
+def cells(*found: str | Cell) -> tuple[Cell, ...]:
+    """Make a row of texts, and of cells that have more than a text.
+
+    Example::
+
+        >>> cells("step", Cell("different", tone="bad"))[0]
+        Cell(text='step', title='', tone='', link='', code='')
+    """
+    return tuple(each if isinstance(each, Cell) else Cell(each) for each in found)
+
+
 def items(texts: Iterable[str], what: str = "lines") -> Items:
     """Make a list of texts.
 

@@ -37,6 +37,6 @@ def schema(
 
       constparity schema grid
     """
-    from reports.output import json_schema
+    from reports.output import json_file
 
-    sys.stdout.write(json_schema.render(kind.value))
+    sys.stdout.write(json_file.render_schema(kind.value))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import get_args
 
-from reports.document import WORST_FIRST, Cell, Document, Table, Tone, columns
+from reports.document import WORST_FIRST, Cell, Document, Table, Tone, cells, columns
 from reports.rows.bench import Bench, BenchLine, Outcome, Unit
 from reports.views import figures
 
@@ -13,12 +13,7 @@ _TONES: dict[Outcome, Tone] = {"met": "good", "missed": "bad", "inconclusive": "
 
 
 def document(bench: Bench) -> Document:
-    """Make the document of a benchmark.
-
-    Example::
-
-        document(bench).answer == "targets: 12 met, 0 missed, 1 inconclusive"
-    """
+    """Make the document of a benchmark."""
     return Document(
         answer=answer(bench),
         tone=min(map(_tone, bench.lines), key=WORST_FIRST.index, default=""),
@@ -39,12 +34,7 @@ def answer(bench: Bench) -> str:
 
 
 def figures_of(bench: Bench) -> Table:
-    """Make a line for each figure.
-
-    Example::
-
-        [cell.text for cell in figures_of(bench).rows[0]][5:7] == ["at most 1.05", "met"]
-    """
+    """Make a line for each figure."""
     heads = (
         *("row", "case", "contestants", "figure", "95 % interval"),
         *("target", "outcome", "seen"),
@@ -55,15 +45,15 @@ def figures_of(bench: Bench) -> Table:
 def _cells(line: BenchLine) -> tuple[Cell, ...]:
     medians = " against ".join(_quantity(each, line.unit) for each in line.medians)
     unknown = line.low is None or line.high is None
-    return (
-        Cell(str(line.row)),
-        Cell(f"{line.case}: {line.what}"),
-        Cell(line.contestant if line.against is None else f"{line.contestant} / {line.against}"),
-        Cell(_figure(line)),
-        Cell("" if unknown else f"{line.low:.3g} to {line.high:.3g}"),
-        Cell(_target(line)),
+    return cells(
+        str(line.row),
+        f"{line.case}: {line.what}",
+        line.contestant if line.against is None else f"{line.contestant} / {line.against}",
+        _figure(line),
+        "" if unknown else f"{line.low:.3g} to {line.high:.3g}",
+        _target(line),
         Cell(line.outcome or "", tone=_tone(line)),
-        Cell("; ".join(filter(None, (medians, line.note)))),
+        "; ".join(filter(None, (medians, line.note))),
     )
 
 

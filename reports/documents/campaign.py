@@ -24,23 +24,17 @@ from reports.document import (
     with_rows,
 )
 from reports.rows import Campaign, Environment, ProgramRow, Side, answer_of, worst_first
-from reports.views import flip, measured, measurements, outputs, overview
+from reports.views import flip, measured, overview, program
 from reports.views.causes import QUIET, Cause, Standing, listed, of_pipelines, standings
 from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import MARKS, comparisons, failures, leaves
 from reports.views.sides import sides_of
 from reports.views.sweeps import SweptProgram, sweeps_of
-from reports.views.terms import terms_of
-from reports.views.texts import counted
+from reports.views.texts import counted, terms_of
 
 
 def document(campaign: Campaign) -> Document:
-    """Make the document of a campaign, the programs first that a flip breaks.
-
-    Example::
-
-        document(load_campaign("report.json")).answer == "flip: no"
-    """
+    """Make the document of a campaign, the programs first that a flip breaks."""
     headline, found = campaign.headline, standings(campaign)
     said = (headline.question, headline.agreement, *_rest(campaign, found))
     measured_with = f"Measured with {_with(campaign.environment)}; {campaign.created}"
@@ -186,9 +180,9 @@ def _evidence(row: ProgramRow, sides: tuple[Side, ...], *, apart: bool) -> Itera
     )
     evidence = with_rows(
         ledger(row, sides),
-        measurements.proofs(row.observations, apart=apart),
-        measurements.figures_by_side(sides, seen),
-        outputs.outputs(sides, seen),
-        outputs.operations(sides, seen),
+        program.proofs(row.observations, apart=apart),
+        program.figures_by_side(sides, seen),
+        program.outputs(sides, seen),
+        program.operations(sides, seen),
     )
     yield from (replace(each, is_folded=True) for each in evidence)

@@ -18,13 +18,14 @@ from reports.document import (
     Section,
     Sections,
     Table,
+    cells,
     columns,
     items,
     with_rows,
 )
 from reports.rows import Environment, Failure, MeasuredWith, ProgramRow, Side
 from reports.rows.grid import Grid, VersionAnswer
-from reports.rows.grid_row import GridCell, GridRow, GridVersion, VersionChange
+from reports.rows.grid_row import GridRow, GridVersion, VersionChange
 from reports.views import flip
 from reports.views.grid_cells import (
     SIDE_LINES,
@@ -49,12 +50,7 @@ _OF_VERSIONS = ("jax", "jaxlib", "constparity")
 
 
 def document(grid: Grid) -> Document:
-    """Make the document of a grid, the programs first that a flip breaks.
-
-    Example::
-
-        document(load_grid("grid.json")).answer == "flip: no on some versions"
-    """
+    """Make the document of a grid, the programs first that a flip breaks."""
     headline, rows = grid.headline, worst_first(grid)
     groups = alike(grid, rows)
     news = [each for each in groups if not is_quiet(grid, each[0])]
@@ -91,13 +87,7 @@ def document(grid: Grid) -> Document:
 
 
 def failures(grid: Grid) -> Table:
-    """Make one line for each failure of a side, with its versions and the programs that it befalls.
-
-    Example::
-
-        failures(grid).rows[0][2].text
-        # "TypeError: pjit got an unexpected number of arguments"
-    """
+    """Make a line for each failure of a side, with its versions and its programs."""
     found: dict[tuple[str, str, str], dict[str, list[str]]] = {}
     for version in grid.versions:
         for row in version.campaign.programs if version.campaign else ():
@@ -110,13 +100,13 @@ def failures(grid: Grid) -> Table:
         for label, names in by_version.items():
             alike.setdefault((*key, ", ".join(names), f"{len(names):,}"), []).append(label)
     rows = tuple(
-        (
-            Cell(", ".join(labels)),
-            Cell(flag),
+        cells(
+            ", ".join(labels),
+            flag,
             Cell(said, tone="bad"),
-            Cell(raised_at) if raised_at else NOTHING,
-            Cell(count),
-            Cell(names),
+            raised_at or NOTHING,
+            count,
+            names,
         )
         for (flag, said, raised_at, names, count), labels in alike.items()
     )
@@ -199,11 +189,11 @@ def _version(version: GridVersion, answer: VersionAnswer) -> Iterator[tuple[Cell
     told = measured_with(programs)
     of_one = next(iter(told)) if len(told) == 1 else None
     first = of_one or (None if told else found)
-    yield (
-        Cell(version.label),
+    yield cells(
+        version.label,
         Cell(answer.flip, tone=flip.ANSWER_TONES[answer.flip]) if answer.flip else NOTHING,
-        Cell(counts_of(answer)),
-        Cell(answer.first),
+        counts_of(answer),
+        answer.first,
         *_facts(first, _TOLD),
         *_facts(found, _FACTS),
     )
@@ -219,7 +209,7 @@ def _facts(of: MeasuredWith | Environment | None, names: Sequence[str]) -> tuple
 
 def _table(grid: Grid, groups: Sequence[Sequence[GridRow]], anchors: Mapping[str, str]) -> Table:
     titles = [each.label for each in grid.versions]
-    cells = tuple(
+    made = tuple(
         (
             Cell(_names(rows), link=anchors.get(rows[0].name, "")) if number == 0 else Cell(""),
             Cell(line.label),
@@ -230,7 +220,7 @@ def _table(grid: Grid, groups: Sequence[Sequence[GridRow]], anchors: Mapping[str
         for number, line in enumerate(lines(grid, rows[0]))
     )
     heads = columns(("program", "line", *titles, "verdict first changes"))
-    return Table("Programs by version of JAX", heads, cells)
+    return Table("Programs by version of JAX", heads, made)
 
 
 def _names(rows: Sequence[GridRow]) -> str:
@@ -281,38 +271,34 @@ def _section(grid: Grid, rows: Sequence[GridRow], anchor: str) -> Section:
 
 
 def _programs(rows: Sequence[GridRow]) -> Table:
-    cells = tuple((Cell(row.name), Cell(row.source), Cell(row.summary)) for row in rows)
+    made = tuple(cells(row.name, row.source, row.summary) for row in rows)
     titles = columns(("program", "source", "summary"))
-    return Table("Programs", titles, cells, what="programs")
+    return Table("Programs", titles, made, what="programs")
 
 
 def _verdicts(row: GridRow) -> Table:
     changed = {each.after.version for each in row.changes}
     rows = tuple(
-        (
-            Cell(cell.version),
-            Cell(_comes_to(cell), tone=flip.TONES[cell.flip] if cell.flip else "warn"),
-            Cell("changed", tone="note") if cell.version in changed else Cell(""),
-            Cell(cell.why) if cell.why else NOTHING,
+        cells(
+            cell.version,
+            Cell(cell.flip or cell.state, tone=flip.TONES[cell.flip] if cell.flip else "warn"),
+            Cell("changed", tone="note") if cell.version in changed else "",
+            cell.why or NOTHING,
         )
         for cell in row.cells
     )
     return Table("What a flip comes to", columns(("version", "flip", "", "why")), rows)
 
 
-def _comes_to(cell: GridCell) -> str:
-    return cell.flip or cell.state
-
-
 def _across(changes: Sequence[VersionChange]) -> Table:
     rows = tuple(
-        (
-            Cell(SIDE_LINES[each.side]),
-            Cell(each.before),
-            Cell(each.after),
+        cells(
+            SIDE_LINES[each.side],
+            each.before,
+            each.after,
             Cell(each.outcome, tone=tone_of(each.outcome)),
-            Cell(each.detail),
-            Cell("; ".join(each.causes)) if each.causes else Cell(""),
+            each.detail,
+            "; ".join(each.causes),
         )
         for each in changes
     )
@@ -322,13 +308,13 @@ def _across(changes: Sequence[VersionChange]) -> Table:
 
 def _reasons(grid: Grid, rows: Sequence[GridRow]) -> Table:
     """Make one line for each reason that decides a verdict, with what helps."""
-    cells = tuple(
-        (
-            Cell(row.name),
-            Cell(version.label),
-            Cell(reason.what),
-            Cell(reason.where) if reason.where else NOTHING,
-            Cell(reason.action) if reason.action else NOTHING,
+    made = tuple(
+        cells(
+            row.name,
+            version.label,
+            reason.what,
+            reason.where or NOTHING,
+            reason.action or NOTHING,
         )
         for row in rows
         for version in grid.versions
@@ -337,19 +323,19 @@ def _reasons(grid: Grid, rows: Sequence[GridRow]) -> Table:
         if reason.outcome == of.flip.outcome
     )
     titles = columns(("program", "version", "reason", "where", "what helps"))
-    return Table("Reasons that decide", titles, cells, what="reasons", is_folded=True)
+    return Table("Reasons that decide", titles, made, what="reasons", is_folded=True)
 
 
 def _counters(grid: Grid, rows: Sequence[GridRow]) -> Table:
-    cells = tuple(
-        (
-            Cell(row.name),
-            Cell(SIDE_LINES[change.side]),
-            Cell(change.before),
-            Cell(change.after),
-            Cell(each.metric),
-            Cell(each.left_value),
-            Cell(each.right_value),
+    made = tuple(
+        cells(
+            row.name,
+            SIDE_LINES[change.side],
+            change.before,
+            change.after,
+            each.metric,
+            each.left_value,
+            each.right_value,
         )
         for row in rows
         for change in grid.changes_of(row.name)
@@ -357,4 +343,4 @@ def _counters(grid: Grid, rows: Sequence[GridRow]) -> Table:
     )
     words, numbers = ("program", "flag", "from", "to", "counter"), ("before", "after")
     heads = (*columns(words), *columns(numbers, numeric=True))
-    return Table("Counters that change, not judged", heads, cells, what="counters", is_folded=True)
+    return Table("Counters that change, not judged", heads, made, what="counters", is_folded=True)

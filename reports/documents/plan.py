@@ -18,6 +18,7 @@ from reports.document import (
     Sections,
     Table,
     Tone,
+    cells,
     columns,
     items,
 )
@@ -46,12 +47,7 @@ _SAID: dict[State, str] = {
 
 
 def document(report: PlanReport) -> Document:
-    """Make the document of a planned campaign, what is most severe first.
-
-    Example::
-
-        document(plan_report(Path("runs.db"))).answer == "1,204 of 10,000 programs break"
-    """
+    """Make the document of a planned campaign, what is most severe first."""
     said, tone = answer(report)
     return Document(
         question="What does the flip come to in this campaign?",
@@ -182,11 +178,11 @@ def states(report: PlanReport) -> Table:
         *columns(("what it means",)),
     )
     rows = [
-        (Cell(state, tone=TONES[state]), Cell(f"{report.states[state]:,}"), Cell(MEANINGS[state]))
+        cells(Cell(state, tone=TONES[state]), f"{report.states[state]:,}", MEANINGS[state])
         for state in reversed(STATES)
         if report.states.get(state)
     ]
-    whole = (Cell("all"), Cell(f"{sum(report.states.values()):,}"), Cell("the plan"))
+    whole = cells("all", f"{sum(report.states.values()):,}", "the plan")
     return Table("Each program is in one state", heads, (*rows, whole))
 
 
@@ -198,14 +194,14 @@ def _environments(report: PlanReport) -> Table:
         *columns(("machines", "measured with")),
     )
     rows = tuple(
-        (
-            Cell(f"jax {each.environment.jax}"),
-            Cell(each.environment.python),
-            Cell(each.environment.device_kind),
-            Cell(f"{sum(each.states.values()):,}"),
+        cells(
+            f"jax {each.environment.jax}",
+            each.environment.python,
+            each.environment.device_kind,
+            f"{sum(each.states.values()):,}",
             *(Cell(f"{each.states.get(state, 0):,}") for state in found),
-            Cell(_with_counts(each.machines)),
-            Cell(_with_counts(each.versions)),
+            _with_counts(each.machines),
+            _with_counts(each.versions),
         )
         for each in report.environments
     )
@@ -248,12 +244,7 @@ def _members(cause: CauseGroup) -> tuple[Items]:
 
 
 def facts(cause: CauseGroup, options: str) -> Iterator[Line]:
-    """Yield what is known of a cause; `options` are those of its environment.
-
-    Example::
-
-        next(facts(cause, "")) == Line("pass it as an argument", "What helps:")
-    """
+    """Yield what is known of a cause; `options` are those of its environment."""
     can_run = cause.target and cause.state != "unavailable"
     command = f"{shlex.join(['constparity', 'run', cause.target])} {options}".strip()
     found = {

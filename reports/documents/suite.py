@@ -18,6 +18,7 @@ from reports.document import (
     Sections,
     Table,
     Tone,
+    cells,
     columns,
     with_rows,
 )
@@ -39,12 +40,7 @@ from reports.views.texts import counted
 
 
 def document(result: SuiteResult) -> Document:
-    """Make the document of a suite, the programs first that differ.
-
-    Example::
-
-        document(load_suite("suite.json")).answer == "no difference in 12 compared programs"
-    """
+    """Make the document of a suite, the programs first that differ."""
     of: dict[str, list[SuiteDifference]] = {}
     for each in result.differences:
         of.setdefault(each.program, []).append(each)
@@ -101,15 +97,15 @@ def _programs(
     found = [(each, *state_of(each, of.get(each.identity, ()))) for each in result.programs]
     found.sort(key=lambda each: WORST_FIRST.index(each[2]))
     rows = tuple(
-        (
+        cells(
             Cell(each.name, link=anchors.get(each.identity, "")),
             Cell(state, tone=tone),
-            Cell(each.source),
-            Cell(", ".join(each.arguments)),
-            Cell(f"{each.equations:,}"),
-            Cell(f"{each.captured:,}"),
-            Cell(f"{each.captured_bytes:,}"),
-            Cell(_note(each)),
+            each.source,
+            ", ".join(each.arguments),
+            f"{each.equations:,}",
+            f"{each.captured:,}",
+            f"{each.captured_bytes:,}",
+            _note(each),
         )
         for each, state, tone in found
     )
@@ -151,18 +147,18 @@ def _section(anchor: str, rows: Sequence[SuiteDifference]) -> Section:
 
 
 def _differences(rows: Sequence[SuiteDifference]) -> Table:
-    cells = tuple(
-        (
-            Cell(each.test or "outside of tests"),
-            Cell(each.phase),
-            Cell(what_differs(each) or headline(each)),
+    made = tuple(
+        cells(
+            each.test or "outside of tests",
+            each.phase,
+            what_differs(each) or headline(each),
             Cell(each.state, tone="warn" if each.state == "known" else "bad"),
-            Cell(each.because),
+            each.because,
         )
         for each in rows
     )
     heads = columns(("test", "phase", "difference", "state", "because"))
-    return Table("Differences", heads, cells, what="differences")
+    return Table("Differences", heads, made, what="differences")
 
 
 def _why(row: SuiteDifference) -> Iterator[Table]:
@@ -175,13 +171,13 @@ def _why(row: SuiteDifference) -> Iterator[Table]:
 
 
 def _captured(row: SuiteDifference) -> Table:
-    cells = tuple(
-        (
-            Cell(f"{each.file}:{each.line}" if each.file else "not known"),
-            Cell(each.function),
-            Cell(each.aval),
-            Cell(f"{each.bytes:,}"),
-            Cell(f"{each.uses:,}"),
+    made = tuple(
+        cells(
+            f"{each.file}:{each.line}" if each.file else "not known",
+            each.function,
+            each.aval,
+            f"{each.bytes:,}",
+            f"{each.uses:,}",
         )
         for each in row.captured
     )
@@ -189,7 +185,7 @@ def _captured(row: SuiteDifference) -> Table:
         *columns(("first used at", "in", "array")),
         *columns(("bytes", "uses"), numeric=True),
     )
-    return Table("Arrays that it captured", heads, cells, what="arrays")
+    return Table("Arrays that it captured", heads, made, what="arrays")
 
 
 def _not_shadowed(result: SuiteResult) -> Table:
@@ -228,11 +224,8 @@ def _rules(result: SuiteResult) -> Table:
 
 def _baseline(result: SuiteResult) -> Table:
     rows = tuple(
-        (
-            Cell(each.program),
-            Cell(each.accepted or "no entry"),
-            Cell(each.found or "did not run"),
-            Cell(each.what_to_do),
+        cells(
+            each.program, each.accepted or "no entry", each.found or "did not run", each.what_to_do
         )
         for each in result.baseline
     )
@@ -241,6 +234,6 @@ def _baseline(result: SuiteResult) -> Table:
 
 
 def _lost(result: SuiteResult) -> Table:
-    rows = tuple((Cell(each.worker), Cell(each.test), Cell(each.what)) for each in result.lost)
+    rows = tuple(cells(each.worker, each.test, each.what) for each in result.lost)
     heads = columns(("process", "test", "what"))
     return Table("Processes that ended early", heads, rows, what="processes")

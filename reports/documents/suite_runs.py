@@ -18,6 +18,7 @@ from reports.document import (
     Sections,
     Table,
     Tone,
+    cells,
     columns,
     with_rows,
 )
@@ -32,12 +33,7 @@ WHAT_HELPS = (
 
 
 def document(runs: SuiteRuns) -> Document:
-    """Make the document of a suite that ran on both sides of stock JAX, what differs first.
-
-    Example::
-
-        document(runs).answer == "alike on both sides"
-    """
+    """Make the document of a suite that ran on both sides of stock JAX, what differs first."""
     said, tone = answer(runs)
     tests = {f"test-{number}": each for number, each in enumerate(judged(runs), 1)}
     tables = with_rows(_tests(tests), _fail_alike(runs), _version_changes(runs))
@@ -82,12 +78,7 @@ def answer(runs: SuiteRuns) -> tuple[str, Tone]:
 
 
 def judged(runs: SuiteRuns) -> Iterator[tuple[SuiteComparison, str, Tone]]:
-    """Yield the tests of which a reader should know, the worst first, with a verdict each.
-
-    Example::
-
-        [verdict for _, verdict, _ in judged(runs)] == ["different", "fails otherwise"]
-    """
+    """Yield the tests of which a reader should know, the worst first, with a verdict each."""
     kinds: tuple[tuple[Sequence[SuiteComparison], str, Tone], ...] = (
         (runs.differences, "different", "bad"),
         (runs.not_compared, "not compared", "bad"),
@@ -178,12 +169,12 @@ def _counted(number: int, one: str, several: str) -> str:
 
 def _sides(sides: Sequence[SuiteSide]) -> Table:
     rows = tuple(
-        (
-            Cell(each.side),
-            Cell(f"JAX {each.jax}, jaxlib {each.jaxlib}, Python {each.python}"),
-            Cell("not read" if each.flag_at_end is None else str(each.flag_at_end)),
-            Cell(", ".join(f"{count:,} {word}" for word, count in each.counts.items())),
-            Cell(f"{each.seconds:.1f}"),
+        cells(
+            each.side,
+            f"JAX {each.jax}, jaxlib {each.jaxlib}, Python {each.python}",
+            "not read" if each.flag_at_end is None else str(each.flag_at_end),
+            ", ".join(f"{count:,} {word}" for word, count in each.counts.items()),
+            f"{each.seconds:.1f}",
             Cell(doubt_of(each), tone="warn"),
         )
         for each in sides
@@ -217,10 +208,7 @@ def _tests(tests: Mapping[str, _Judged]) -> Table:
 
 
 def _fail_alike(runs: SuiteRuns) -> Table:
-    rows = tuple(
-        (Cell(each.test), Cell(str(each.legacy)), Cell(each.interpreter))
-        for each in runs.fail_alike
-    )
+    rows = tuple(cells(each.test, str(each.legacy), each.interpreter) for each in runs.fail_alike)
     heads = columns(("test", "on both sides", "interpreter"))
     return Table("Tests that fail alike on both sides", heads, rows, what="tests")
 

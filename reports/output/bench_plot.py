@@ -45,23 +45,13 @@ class Drawing:
 
 
 def render(bench: Bench) -> str:
-    """Render the ratios of a benchmark as SVG; counts and bytes are in its table.
-
-    Example::
-
-        Path("bench.svg").write_text(render(bench), encoding="utf-8")
-    """
+    """Render the ratios of a benchmark as SVG; counts and bytes are in its table."""
     template = environment().get_template("bench.svg")
     return template.render(drawing=drawing(bench))
 
 
 def drawing(bench: Bench) -> Drawing:
-    """Place the ratios of a benchmark, from the top down in the order of its lines.
-
-    Example::
-
-        drawing(bench).marks[0].outcome == "met"
-    """
+    """Place the ratios of a benchmark, from the top down in the order of its lines."""
     lines = [line for line in bench.lines if line.kind == "ratio"]
     reach = _reach(lines)
 

@@ -17,10 +17,8 @@ from reports.output import (
     json_file,
     junit_file,
     sarif_file,
-    suite_junit,
-    suite_runs_junit,
-    suite_runs_sarif,
-    suite_sarif,
+    suite,
+    suite_runs,
     tables,
 )
 from reports.output.files import write_atomically
@@ -103,11 +101,11 @@ _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (Campaign, "sarif"): sarif_file.render,
     (Campaign, "json"): json_file.render,
     (Grid, "json"): json_file.render,
-    (SuiteResult, "junit"): suite_junit.render,
-    (SuiteResult, "sarif"): suite_sarif.render,
+    (SuiteResult, "junit"): suite.render_junit,
+    (SuiteResult, "sarif"): suite.render_sarif,
     (SuiteResult, "json"): json_file.render,
-    (SuiteRuns, "junit"): suite_runs_junit.render,
-    (SuiteRuns, "sarif"): suite_runs_sarif.render,
+    (SuiteRuns, "junit"): suite_runs.render_junit,
+    (SuiteRuns, "sarif"): suite_runs.render_sarif,
     (SuiteRuns, "json"): json_file.render,
     (Bench, "svg"): bench_plot.render,
 }
@@ -169,10 +167,6 @@ def check_formats(
     """Make sure that the format of each request is one of `formats`. Raises `ValueError`.
 
     `whose` says in the message what the formats are of.
-
-    Example::
-
-        check_formats([parse_report_option("html:report.html")], GRID_FORMATS, "a grid")
     """
     for request in requests:
         if request.format not in formats:
@@ -185,10 +179,6 @@ def check_available(format_: ReportFormat) -> None:
     """Make sure that the libraries of a format are installed.
 
     Raises `TablesMissingError`, whose message names the extra that brings them.
-
-    Example::
-
-        check_available("parquet")
     """
     tables.check_installed(*_LIBRARIES.get(format_, ()))
 
@@ -231,12 +221,7 @@ def render_grid(
     table: TableName = "programs",
     link: str = "",
 ) -> Content:
-    """Render a grid in a format, as `render_report` does.
-
-    Example::
-
-        render_grid("md", load_grid("grid.json")).startswith("# constparity")
-    """
+    """Render a grid in a format, as `render_report` does."""
     return render_report(format_, grid, rules, table, link)
 
 

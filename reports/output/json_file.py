@@ -1,4 +1,4 @@
-"""The JSON report: the rows as they are, strict JSON, readable back without loss."""
+"""The JSON report: the rows as they are, strict JSON, readable back without loss; its schema."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
 from pydantic import ValidationError
+from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic_core import core_schema
 
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.grid import Grid
@@ -18,26 +20,29 @@ from reports.rows.suite import SUITE_SCHEMA, SuiteResult
 from reports.rows.suite_runs import SUITE_RUNS_SCHEMA, SuiteRuns
 
 _SHOWN_ERRORS = 5
-_Root = TypeVar("_Root", Campaign, Grid, SuiteResult, SuiteRuns)
 _ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
+ReportKind = Literal["campaign", "grid", "suite", "suite-runs"]
+Result: TypeAlias = Campaign | Grid | SuiteResult | SuiteRuns
 
 
 @dataclass(frozen=True)
 class _Kind:
-    """A kind of report: its schema version, what it is of, and what writes it."""
+    """A kind of report: its root, its schema version, what it is of, and what writes it."""
 
+    root: type[Campaign] | type[Grid] | type[SuiteResult] | type[SuiteRuns]
     version: int
     words: str
     option: str = "--report json:"
 
 
-_AnyRoot: TypeAlias = type[Campaign] | type[Grid] | type[SuiteResult] | type[SuiteRuns]
-_KINDS: dict[_AnyRoot, _Kind] = {
-    Campaign: _Kind(SCHEMA_VERSION, "one campaign"),
-    Grid: _Kind(SCHEMA_VERSION, "a grid over several versions of JAX"),
-    SuiteResult: _Kind(SUITE_SCHEMA, "a test-suite", "--constparity-report json:"),
-    SuiteRuns: _Kind(SUITE_RUNS_SCHEMA, "a test-suite on stock JAX", "--constparity-report json:"),
+_OF_SUITES = "--constparity-report json:"
+_KINDS: dict[ReportKind, _Kind] = {
+    "campaign": _Kind(Campaign, SCHEMA_VERSION, "one campaign"),
+    "grid": _Kind(Grid, SCHEMA_VERSION, "a grid over several versions of JAX"),
+    "suite": _Kind(SuiteResult, SUITE_SCHEMA, "a test-suite", _OF_SUITES),
+    "suite-runs": _Kind(SuiteRuns, SUITE_RUNS_SCHEMA, "a test-suite on stock JAX", _OF_SUITES),
 }
+REPORT_KINDS: tuple[ReportKind, ...] = tuple(_KINDS)
 
 # JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
 # which a terminal obeys as well.
@@ -57,7 +62,7 @@ No such file or directory; check the path, or write one with --report json:no/su
     """
 
 
-def render(result: Campaign | Grid | SuiteResult | SuiteRuns) -> str:
+def render(result: Result) -> str:
     """Render a result as JSON text, the answer first; the `kind` of a suite tells it from others.
 
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
@@ -84,12 +89,7 @@ def render(result: Campaign | Grid | SuiteResult | SuiteRuns) -> str:
 
 
 def render_program(row: ProgramRow) -> str:
-    """Render one program as its line in the JSON of a campaign.
-
-    Example::
-
-        render_program(campaign.programs[0]) in render(campaign)
-    """
+    """Render one program as its line in the JSON of a campaign."""
     return _escaped(_lines(row.model_dump(exclude_defaults=True)))
 
 
@@ -155,34 +155,13 @@ def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") ->
         reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
 JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
     """
-    return _load(Campaign, path, written_by)
+    option = f"{written_by}{os.fspath(path)}"
+    campaign = _validated("campaign", _read(path, option), path, option)
+    assert isinstance(campaign, Campaign)
+    return campaign
 
 
-def load_grid(path: str | os.PathLike[str]) -> Grid:
-    """Load the grid that a JSON report holds.
-
-    Raises `ReportReadError` as `load` does.
-
-    Example::
-
-        load_grid("grid.json").headline.question
-    """
-    return _load(Grid, path, "--report json:")
-
-
-def load_suite(path: str | os.PathLike[str]) -> SuiteResult:
-    """Load the test-suite that a JSON report holds.
-
-    Raises `ReportReadError` as `load` does.
-
-    Example::
-
-        load_suite("suite.json").failing
-    """
-    return _load(SuiteResult, path, _KINDS[SuiteResult].option)
-
-
-def load_result(path: str | os.PathLike[str]) -> Campaign | Grid | SuiteResult | SuiteRuns:
+def load_result(path: str | os.PathLike[str]) -> Result:
     """Load the campaign, the grid or the test-suite that a JSON report holds, whichever it is.
 
     Raises `ReportReadError` as `load` does.
@@ -192,35 +171,23 @@ def load_result(path: str | os.PathLike[str]) -> Campaign | Grid | SuiteResult |
         load_result("report.json").headline.flip
     """
     data = _read(path, f"--report json:{os.fspath(path)}")
-    root = _root_of(data)
-    option = f"{_KINDS[root].option}{os.fspath(path)}"
-    if root is SuiteResult:
-        return _validated(SuiteResult, data, path, option)
-    if root is SuiteRuns:
-        return _validated(SuiteRuns, data, path, option)
-    if root is Grid:
-        return _validated(Grid, data, path, option)
-    return _validated(Campaign, data, path, option)
+    kind = _kind_of(data)
+    return _validated(kind, data, path, f"{_KINDS[kind].option}{os.fspath(path)}")
 
 
-def _load(root: type[_Root], path: str | os.PathLike[str], written_by: str) -> _Root:
-    option = f"{written_by}{os.fspath(path)}"
-    return _validated(root, _read(path, option), path, option)
-
-
-def _root_of(data: dict[str, Any]) -> _AnyRoot:
+def _kind_of(data: dict[str, Any]) -> ReportKind:
     if data.get("kind") == "suite":
-        return SuiteResult
+        return "suite"
     if data.get("kind") == "suite-runs":
-        return SuiteRuns
-    return Grid if "versions" in data else Campaign
+        return "suite-runs"
+    return "grid" if "versions" in data else "campaign"
 
 
 def _validated(
-    root: type[_Root], data: dict[str, Any], path: str | os.PathLike[str], option: str
-) -> _Root:
+    kind: ReportKind, data: dict[str, Any], path: str | os.PathLike[str], option: str
+) -> Result:
     again = f"write it again with {option}"
-    found, wanted = _KINDS[_root_of(data)], _KINDS[root]
+    found, wanted = _KINDS[_kind_of(data)], _KINDS[kind]
     version = data["schema_version"]
     if type(version) is not int or version != found.version:
         raise _error(
@@ -231,7 +198,7 @@ def _validated(
     if found is not wanted:
         raise _error(path, f"it is the report of {found.words}", f"name one of {wanted.words}")
     try:
-        return root.model_validate(data)
+        return wanted.root.model_validate(data)
     except ValidationError as error:
         raise _error(
             path, f"its rows do not fit the schema: {_first_errors(error)}", again
@@ -281,3 +248,40 @@ def _first_errors(error: ValidationError) -> str:
 
 def _error(path: str | os.PathLike[str], what: str, what_to_do: str) -> ReportReadError:
     return ReportReadError(f"cannot read the report {os.fspath(path)!r}: {what}; {what_to_do}")
+
+
+# -- its JSON Schema, made from the records -------------------------------------------------------
+
+
+class _OfFiles(GenerateJsonSchema):
+    """As pydantic's, with the floats that a report has as strings, since JSON lacks them."""
+
+    def float_schema(self, schema: core_schema.FloatSchema) -> JsonSchemaValue:
+        number = super().float_schema(schema)
+        return {"anyOf": [number, {"enum": ["Infinity", "-Infinity", "NaN"]}]}
+
+
+def json_schema(kind: ReportKind) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the reports of a campaign, a grid or a suite.
+
+    Example::
+
+        >>> json_schema("campaign")["title"]
+        'constparity report of a campaign, version 4'
+    """
+    # As they are written, not as they are read: what is worked out from the rows is there, too.
+    root, version = _KINDS[kind].root, _KINDS[kind].version
+    schema = root.model_json_schema(mode="serialization", schema_generator=_OfFiles)
+    schema["properties"]["schema_version"] = {"const": version}
+    told_by = {"kind"} & root.model_fields.keys()
+    schema["required"] = sorted({*schema["required"], "schema_version", *told_by})
+    return {
+        "$schema": GenerateJsonSchema.schema_dialect,
+        **schema,
+        "title": f"constparity report of a {kind}, version {version}",
+    }
+
+
+def render_schema(kind: ReportKind) -> str:
+    """Render the JSON Schema as text."""
+    return json.dumps(json_schema(kind), indent=1, ensure_ascii=False) + "\n"

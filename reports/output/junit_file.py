@@ -35,12 +35,7 @@ _STAGES = ("trace", "lower", "compile", "first_call")
 
 
 def render(campaign: Campaign, rules: Sequence[FailRule] = DEFAULT_RULES) -> str:
-    """Render the campaign as JUnit XML with one suite; `rules` decide what fails.
-
-    Example::
-
-        Path("report.xml").write_text(render(campaign), encoding="utf-8")
-    """
+    """Render the campaign as JUnit XML with one suite; `rules` decide what fails."""
     return document([_suite(campaign, rules, name="constparity")])
 
 
@@ -48,10 +43,6 @@ def render_grid(grid: Grid, rules: Sequence[FailRule] = DEFAULT_RULES) -> str:
     """Render a grid as JUnit XML with one suite for each version.
 
     A rule on changes between versions has a suite of its own.
-
-    Example::
-
-        Path("grid.xml").write_text(render_grid(grid), encoding="utf-8")
     """
     suites = [_of_version(each, rules) for each in grid.versions]
     return document([*suites, _across(grid, rules)] if of_versions(rules) else suites)
@@ -157,12 +148,7 @@ def case(
     properties: _Properties = (),
     seconds: float = 0.0,
 ) -> TestCase:
-    """Make a test case, which has passed where there is no outcome.
-
-    Example::
-
-        case("step(float32[4])", "model", skipped("not compared"))
-    """
+    """Make a test case, which has passed where there is no outcome."""
     made = TestCase(legal_text(name), legal_text(group), round(seconds, 3))
     for key, value in properties:
         made.add_property(legal_text(key), legal_text(str(value)))
@@ -172,12 +158,7 @@ def case(
 
 
 def failure(rules: str, reasons: Sequence[str]) -> Failure:
-    """Make the outcome of a case that fails, with the first of the reasons as its message.
-
-    Example::
-
-        failure("different", ["outputs differ"])
-    """
+    """Make the outcome of a case that fails, with the first of the reasons as its message."""
     return _said(Failure(legal_text(reasons[0]), legal_text(rules)), reasons)
 
 
@@ -203,12 +184,7 @@ def _said(outcome: _Said, reasons: Sequence[str]) -> _Said:
 def suite_of(
     name: str, cases: Sequence[TestCase], properties: _Properties = (), *, created: str = ""
 ) -> TestSuite:
-    """Make a suite of cases, which it counts; `created` is a time of ISO 8601.
-
-    Example::
-
-        suite_of("constparity", [case("step", "model")]).tests == 1
-    """
+    """Make a suite of cases, which it counts; `created` is a time of ISO 8601."""
     suite = TestSuite(legal_text(name))
     if created:
         suite.timestamp = legal_text(created)
@@ -219,12 +195,7 @@ def suite_of(
 
 
 def document(suites: Sequence[TestSuite]) -> str:
-    """Return suites as the text of an XML file.
-
-    Example::
-
-        document([suite_of("constparity", [])])
-    """
+    """Return suites as the text of an XML file."""
     xml = JUnitXml("constparity")
     for each in suites:
         xml.add_testsuite(each)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from reports.document import Tone
+from reports.document import WORST_FIRST, Tone
 from reports.output.axes import Axis, Tick, logarithmic
 from reports.rows.metric_records import Unit
 from reports.views import figures
-from reports.views.scatter import Point, Scatter, UlpDistances
+from reports.views.scatter import Point, Scatter
 from reports.views.sweeps import Curve, SweptProgram
 
 # In units of the drawing, which are pixels where nobody scales it.
@@ -20,7 +20,6 @@ SQUARE = 4.0
 _NAMED = 3
 # Of curves: their height, the room of a title, of a line of text, and of a mark on the axis.
 _CURVE, _TITLE, _LINE, _APART = 70, 22, 12, 40
-_WORST_FIRST: tuple[Tone, ...] = ("bad", "warn", "note", "good", "")
 
 
 @dataclass(frozen=True)
@@ -31,19 +30,16 @@ class Dot:
     y: float
     radius: float
     tone: Tone
-    anchor: str
     text: str
-    low: float | None  # the ends of the interval
-    high: float | None
+    anchor: str = ""
+    low: float | None = None  # the ends of the interval
+    high: float | None = None
 
 
 @dataclass(frozen=True)
 class ScatterDrawing:
-    """All that the template draws of one metric."""
+    """Where the template draws a picture."""
 
-    title: str
-    note: str
-    summary: str
     size: int
     left: float
     right: float
@@ -54,27 +50,6 @@ class ScatterDrawing:
     dots: tuple[Dot, ...]
     has_zero: bool
     has_shared: bool  # some dot stands for several programs
-
-
-@dataclass(frozen=True)
-class Bar:
-    """One bar of a histogram."""
-
-    label: str
-    count: str
-    y: float
-    length: float
-
-
-@dataclass(frozen=True)
-class BarDrawing:
-    """All that the template draws of a histogram."""
-
-    summary: str
-    width: int
-    height: float
-    left: float
-    bars: tuple[Bar, ...]
 
 
 @dataclass(frozen=True)
@@ -91,12 +66,8 @@ class CurveDrawing:
 
 @dataclass(frozen=True)
 class SweepDrawing:
-    """All that the template draws of one sweep: curves below each other, with one axis."""
+    """Where the template draws a sweep: curves below each other, with one axis."""
 
-    name: str
-    anchor: str
-    summary: str
-    notes: tuple[str, ...]
     width: int
     height: float
     left: float
@@ -125,9 +96,6 @@ def scatter(picture: Scatter) -> ScatterDrawing:
         squares.setdefault(square, []).append(point)
     dots = [_dot(points, x, y) for points in squares.values()]
     return ScatterDrawing(
-        title=picture.title,
-        note=picture.note,
-        summary=picture.summary,
         size=SIZE,
         left=left,
         right=right,
@@ -136,36 +104,16 @@ def scatter(picture: Scatter) -> ScatterDrawing:
         x_marks=x.ticks(lambda value: _label(value, picture.unit)),
         y_marks=y.ticks(lambda value: _label(value, picture.unit)),
         # The worst are drawn last, over the others.
-        dots=tuple(sorted(dots, key=lambda dot: -_WORST_FIRST.index(dot.tone))),
+        dots=tuple(sorted(dots, key=lambda dot: -WORST_FIRST.index(dot.tone))),
         has_zero=any(min(point.before, point.after) <= 0 for point in picture.points),
         has_shared=len(dots) < len(picture.points),
     )
-
-
-def ulp_bars(distances: UlpDistances) -> BarDrawing:
-    """Place the bars of a histogram below each other.
-
-    Example::
-
-        ulp_bars(distances).bars[0].label == "1"
-    """
-    left, row, width = 120, 22, 340
-    most = max((bar.count for bar in distances.bars), default=1) or 1
-    bars = tuple(
-        Bar(bar.label, f"{bar.count:,}", index * row, (width - left - 40) * bar.count / most)
-        for index, bar in enumerate(distances.bars)
-    )
-    return BarDrawing(distances.summary, width, len(bars) * row, left, bars)
 
 
 def sweep(swept: SweptProgram) -> SweepDrawing:
     """Place the curves of a sweep below each other, on logarithmic axes.
 
     A threshold of 0 stands apart at the left.
-
-    Example::
-
-        sweep(sweeps.programs[0]).curves[0].title == "Call"
     """
     thresholds = sorted({point.threshold for curve in swept.curves for point in curve.points})
     start = LEFT + (_APART if 0 in thresholds else 0)
@@ -182,10 +130,6 @@ def sweep(swept: SweptProgram) -> SweepDrawing:
         for index, curve in enumerate(swept.curves)
     ]
     return SweepDrawing(
-        name=swept.name,
-        anchor=swept.anchor,
-        summary=swept.summary,
-        notes=swept.notes,
         width=SIZE,
         height=curves[-1].bottom + BOTTOM,
         left=LEFT,
@@ -218,10 +162,7 @@ def _curve(
                 y=y.at(each.value),
                 radius=5.0 if each.threshold == recommended else 3.0,
                 tone="good" if each.threshold == recommended else "note",
-                anchor="",
                 text=each.text,
-                low=None,
-                high=None,
             )
             for each in curve.points
         ),
@@ -245,7 +186,7 @@ def _label(value: float, unit: Unit) -> str:
 
 
 def _dot(points: Sequence[Point], x: Axis, y: Axis) -> Dot:
-    worst = min(points, key=lambda point: _WORST_FIRST.index(point.tone))
+    worst = min(points, key=lambda point: WORST_FIRST.index(point.tone))
     more = f"\nand {len(points) - _NAMED:,} more on this spot" if len(points) > _NAMED else ""
     shown = [worst, *(point for point in points if point is not worst)][:_NAMED]
     return Dot(

@@ -16,7 +16,12 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from reports.views.texts import cut, visible
+
 Level = Literal["error", "warning", "note"]
+
+MOST_RESULTS = 25_000  # code scanning of GitHub takes no more of a run, and shows 5,000
+_TEXT_LENGTH = 1000
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -61,10 +66,6 @@ def render(
     `failures` say what the tool could not do, `notes` what else a reader should know.
 
     Files below the working directory are named relative to it, as code scanning expects.
-
-    Example::
-
-        render("0.1.0", [SarifRule("CP101", "title", "help")], [])
     """
     driver = _Driver(
         name="constparity",
@@ -91,6 +92,11 @@ def render(
     run = _Run(tool=_Tool(driver=driver), results=results, invocations=[invocation])
     log = _Log(runs=[run])
     return log.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n"
+
+
+def shown(text: str) -> str:
+    """Return a text as findings and notes have it: cut to a length, with nothing invisible."""
+    return visible(cut(text, _TEXT_LENGTH))
 
 
 def _result(finding: SarifFinding, number: int | None) -> _Result:

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from reports import frames
-from reports.frames.columns import missing
+from reports.frames import missing
 from reports.rows import Campaign
 from reports.rows.grid import Grid
 from reports.views.texts import visible
@@ -34,10 +34,6 @@ def render_csv(result: Campaign | Grid, table: TableName = "programs") -> str:
     characters are spelled out. Figures have all their digits.
 
     Raises `TablesMissingError` where pandas is not installed.
-
-    Example::
-
-        Path("metrics.csv").write_text(render_csv(campaign, "metrics"), encoding="utf-8")
     """
     frame = TABLES[table](result)
     texts = frame.select_dtypes("string").columns
@@ -50,10 +46,6 @@ def render_parquet(result: Campaign | Grid, table: TableName = "programs") -> by
     """Render a table as Parquet; each column keeps its dtype, and each text is as it was.
 
     Raises `TablesMissingError` where pandas or pyarrow is not installed.
-
-    Example::
-
-        Path("metrics.parquet").write_bytes(render_parquet(campaign, "metrics"))
     """
     check_installed("pandas", "pyarrow")
     buffer = io.BytesIO()
@@ -62,12 +54,7 @@ def render_parquet(result: Campaign | Grid, table: TableName = "programs") -> by
 
 
 def check_installed(*libraries: str) -> None:
-    """Make sure that libraries are there. Raises `TablesMissingError`, which says how to get them.
-
-    Example::
-
-        check_installed("pandas", "pyarrow")
-    """
+    """Raise `TablesMissingError`, which says how to get them, where libraries are missing."""
     for library in libraries:
         if find_spec(library) is None:
             raise frames.TablesMissingError(missing(library))

@@ -69,23 +69,13 @@ class Drawing:
 
 
 def render(trend: Trend) -> str:
-    """Render a trend as SVG.
-
-    Example::
-
-        Path("trend.svg").write_text(render(trend), encoding="utf-8")
-    """
+    """Render a trend as SVG."""
     template = environment().get_template("trend.svg")
     return template.render(drawing=drawing(trend))
 
 
 def drawing(trend: Trend) -> Drawing:
-    """Place the lines of a trend, the panels from the top down.
-
-    Example::
-
-        drawing(trend).panels[0].lines[0].points[0].text
-    """
+    """Place the lines of a trend, the panels from the top down."""
     machines = list(dict.fromkeys(line.machine for line in trend.lines))
     panels = tuple(
         _panel(trend, machine, 24.0 + number * (HEIGHT + TOP + BOTTOM))

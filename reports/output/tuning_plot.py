@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from reports.output.axes import Tick, linear
+from reports.output.axes import linear
 from reports.render.html import environment
 from reports.rows.experiments import TunePoint, Tuning
 from reports.views import figures
@@ -30,26 +30,8 @@ class Mark:
     text: str
 
 
-@dataclass(frozen=True)
-class Plot:
-    """What the template draws, in its own coordinates; `band` is y and height of the noise."""
-
-    title: str
-    subtitle: str
-    x_ticks: tuple[Tick, ...]
-    y_ticks: tuple[Tick, ...]
-    marks: tuple[Mark, ...]
-    path: str  # the points of a polyline
-    band: tuple[float, float]
-
-
-def plot(tuning: Tuning) -> Plot:
-    """Lay the points of a tuned policy out.
-
-    Example::
-
-        plot(tuning).marks[0].kind == "hoisted"
-    """
+def render(tuning: Tuning) -> str:
+    """Render the curve as one SVG document, without scripts."""
     most_bytes = max(point.array_bytes for point in tuning.points)
     unit = 1024 ** int(math.log(most_bytes, 1024)) if most_bytes else 1
     x = linear(most_bytes / unit, LEFT, RIGHT)
@@ -58,33 +40,21 @@ def plot(tuning: Tuning) -> Plot:
     path = [point for point in tuning.points if point.kind in ("all hoisted", "path")]
     upper = y.at(hoisted.call_seconds * (1 + tuning.call_noise))
     lower = y.at(hoisted.call_seconds / (1 + tuning.call_noise))
-    return Plot(
+    marks = [
+        Mark(x.at(p.array_bytes / unit), y.at(p.call_seconds), p.kind.rpartition(" ")[2], _text(p))
+        for p in tuning.points
+    ]
+    template = environment().get_template("tuning.svg")
+    return template.render(
         title=cut(f"{tuning.program} ({tuning.source})", LONGEST_NAME),
         subtitle=cut(tuning.reason, 120),
         x_ticks=x.ticks(lambda value: figures.humanise_bytes(int(value * unit))),
         y_ticks=y.ticks(figures.humanise_seconds),
-        marks=tuple(
-            Mark(
-                x.at(p.array_bytes / unit),
-                y.at(p.call_seconds),
-                p.kind.rpartition(" ")[2],
-                _text(p),
-            )
-            for p in tuning.points
-        ),
+        marks=marks,
         path=" ".join(f"{x.at(p.array_bytes / unit)},{y.at(p.call_seconds)}" for p in path),
-        band=(upper, round(lower - upper, 1)),
+        noise_top=upper,
+        noise_height=round(lower - upper, 1),
     )
-
-
-def render(tuning: Tuning) -> str:
-    """Render the curve as one SVG document, without scripts.
-
-    Example::
-
-        Path("curve.svg").write_text(render(tuning), encoding="utf-8")
-    """
-    return environment().get_template("tuning.svg").render(plot=plot(tuning))
 
 
 def _text(point: TunePoint) -> str:

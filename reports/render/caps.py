@@ -49,10 +49,6 @@ def fitted(
     """Write a document with the first caps that keep it below `limit` bytes, else with the last.
 
     Sections that have no room are left out before other caps are tried, but not all of a kind.
-
-    Example::
-
-        fitted(document, (Caps(100, 100, 100, 500), Caps(3, 1, 2, 60)), write, limit=64_000)
     """
     for each in caps[:-1]:
         room = limit
@@ -74,10 +70,6 @@ def capped(document: Document, caps: Caps, room: int) -> Document:
     """Return a document with no more than `caps` allow, and with the number of what is left out.
 
     Its sections have at most about `room` characters; those of each kind have a fair share.
-
-    Example::
-
-        capped(document, Caps(sections=3, rows=10, items=5, text=100), room=10_000)
     """
     lines = [cut(each, 4 * caps.text) for each in document.lines[:_MOST_LINES]]
     if notice := left_out(document.lines, lines, "lines"):
@@ -99,12 +91,7 @@ def capped_parts(parts: Iterable[Part], caps: Caps) -> tuple[Part, ...]:
 
 
 def capped_table(table: Table, caps: Caps) -> Table:
-    """Return a table with no more than `caps` allow, as `capped` does of each table.
-
-    Example::
-
-        capped_table(table, Caps(sections=0, rows=60, items=20, text=500)).notice
-    """
+    """Return a table with no more than `caps` allow, as `capped` does of each table."""
     return _Cutter(caps, 0, 0).table(table)
 
 

@@ -26,12 +26,7 @@ FOLDER = Path(__file__).parents[1]
 
 
 def render(document: Document, limit_bytes: int = LIMIT_BYTES) -> str:
-    """Render a document as one HTML page of less than `limit_bytes`, without scripts.
-
-    Example::
-
-        Path("report.html").write_text(render(document), encoding="utf-8")
-    """
+    """Render a document as one HTML page of less than `limit_bytes`, without scripts."""
     template, style = environment().get_template("document.html"), page_style()
     policy = page_policy((style,), "")
 
@@ -42,12 +37,7 @@ def render(document: Document, limit_bytes: int = LIMIT_BYTES) -> str:
 
 
 def page_policy(styles: Sequence[str], script: str) -> str:
-    """Return the content security policy of a page that may use these styles and this script alone.
-
-    Example::
-
-        page_policy((page_style(),), "").startswith("default-src 'none'")
-    """
+    """Return the content security policy of a page with these styles and this script alone."""
     scripts = f"; script-src {source_hash(script)}" if script else ""
     allowed = f"style-src {' '.join(map(source_hash, styles))}{scripts}"
     return f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -67,12 +57,7 @@ def source_hash(text: str) -> str:
 
 @cache
 def page_style() -> str:
-    """Return the stylesheet of all pages.
-
-    Example::
-
-        page_style().startswith(":root")
-    """
+    """Return the stylesheet of all pages."""
     return (FOLDER / "templates" / "report.css").read_text(encoding="utf-8")
 
 
@@ -82,10 +67,6 @@ def environment() -> Environment:
 
     Nothing reaches a page past `_finalize` and the escaping after it, so a template cannot forget
     to escape. An unknown name in a template is an error.
-
-    Example::
-
-        environment().get_template("document.html")
     """
     made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),

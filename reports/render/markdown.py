@@ -58,22 +58,12 @@ COMMENT = Style(level=3, is_folded=True, open_rows=12)
 
 
 def render(document: Document, limit_bytes: int = LIMIT_BYTES) -> str:
-    """Render a document as a page of Markdown of less than `limit_bytes`.
-
-    Example::
-
-        Path("report.md").write_text(render(document), encoding="utf-8")
-    """
+    """Render a document as a page of Markdown of less than `limit_bytes`."""
     return fitted(document, CAPS, lambda each: written(each, PAGE), limit_bytes)
 
 
 def written(document: Document, style: Style) -> str:
-    """Write a whole document in a style; `reports.render.caps` has cut it before.
-
-    Example::
-
-        written(document, PAGE).startswith("# constparity: ")
-    """
+    """Write a whole document in a style; `reports.render.caps` has cut it before."""
     blocks = [f"{'#' * style.level} constparity: {escape(document.answer)}"]
     if document.lines:
         blocks.append("\n".join(f"- {_begun(each)}" for each in document.lines))

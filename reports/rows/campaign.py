@@ -65,10 +65,6 @@ class Campaign(Row):
         """Return the campaign with a sweep of one of its programs, in place of an earlier one.
 
         Raises `SweepRefusedError` as `check_sweeps` does.
-
-        Example::
-
-            load_campaign("result.json").with_sweep(sweep).sweeps[-1] == sweep
         """
         check_sweeps([sweep], self.programs)
         others = (each for each in self.sweeps if _program(each) != _program(sweep))

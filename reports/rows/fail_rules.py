@@ -91,12 +91,7 @@ def parse(text: str) -> tuple[FailRule, ...]:
 
 
 def broken(campaign: Campaign, rules: Sequence[FailRule]) -> list[Broken]:
-    """Return the rules that programs of a campaign break, in the order in which they are written.
-
-    Example::
-
-        [each.rule.name for each in broken(campaign, parse(DEFAULT))] == ["different"]
-    """
+    """Return the rules that programs of a campaign break, in their order."""
     found = [
         Broken(
             rule,

@@ -106,12 +106,7 @@ _WORK = ("operations", "folded by legacy alone")
 
 
 def price_of(reason: FlipReason) -> Price:
-    """Return what a reason costs; the larger of two is the larger price.
-
-    Example::
-
-        price_of(slower_call) > price_of(more_memory) > price_of(drift)
-    """
+    """Return what a reason costs; the larger of two is the larger price."""
     if reason.outcome == "numerics drift, explained":
         return _DRIFT, 0.0
     if reason.outcome != "safe but slower or larger":

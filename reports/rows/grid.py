@@ -45,12 +45,7 @@ class GridHeadline(Row):
 def grid_headline(
     versions: Sequence[GridVersion], programs: Sequence[GridRow], changes: Sequence[VersionChange]
 ) -> GridHeadline:
-    """Work out the headline of a grid.
-
-    Example::
-
-        grid_headline(grid.versions, grid.programs, grid.changes).flip == "no"
-    """
+    """Work out the headline of a grid."""
     answers = tuple(_answer(each) for each in versions)
     known = [each.flip for each in answers if each.flip]
     return GridHeadline(

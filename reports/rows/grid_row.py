@@ -118,12 +118,7 @@ class GridRow(Row):
 
 
 def grid_rows(versions: Sequence[GridVersion]) -> tuple[GridRow, ...]:
-    """Arrange the programs of all versions, each once, in the order in which they are first met.
-
-    Example::
-
-        grid_rows(grid.versions)[0].first_change.after.version == "0.11.2"
-    """
+    """Arrange the programs of all versions, each once, in the order in which they are first met."""
     names = dict.fromkeys(name for version in versions for name in _names(version))
     return tuple(_row(name, versions) for name in names)
 

@@ -46,22 +46,12 @@ class Headline(Row):
 
 
 def answer_of(flip: FlipVerdict | None) -> FlipAnswer | None:
-    """Return what a flip comes to for one program; None where no flip was judged.
-
-    Example::
-
-        answer_of(row.flip) == "yes"
-    """
+    """Return what a flip comes to for one program; None where no flip was judged."""
     return ANSWER_OF[flip.outcome] if flip else None
 
 
 def headline(programs: Sequence[ProgramRow]) -> Headline:
-    """Work out the headline of the programs of a campaign.
-
-    Example::
-
-        headline(campaign.programs).flip == "yes, at a price"
-    """
+    """Work out the headline of the programs of a campaign."""
     judged = worst_first([row for row in programs if row.flip is not None])
     answers = Counter(answer_of(row.flip) for row in judged)
     counts = {each: answers[each] for each in reversed(FLIP_ANSWERS) if answers[each]}
@@ -179,10 +169,6 @@ def agreement_of(row: ProgramRow) -> Agreement | None:
 
     A side of ours that fails where stock JAX works differs from it, though no outputs compare. A
     program that does not repeat itself says nothing of our sides: None.
-
-    Example::
-
-        agreement_of(row) == "agree"
     """
     if row.verdict == "not repeatable":
         return None

@@ -176,12 +176,7 @@ StoredObservation: Any = create_model(
 
 
 def stored(observations: Sequence[Observation]) -> tuple[Any, ...]:
-    """Replace each section that a side before has, too, by a reference to that side.
-
-    Example::
-
-        stored(row.observations)[2].jaxpr == SameAs(same_as="legacy")
-    """
+    """Replace each section that a side before has, too, by a reference to that side."""
     first_with: dict[tuple[str, str], Side] = {}
     sides: set[Side] = set()
     found = []

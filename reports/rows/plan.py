@@ -133,12 +133,7 @@ class PlanReport(Row):
 
 
 def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) -> State:
-    """Return the state of a program that was run, or that its row says cannot be.
-
-    Example::
-
-        state_of(row, differs_from_itself=False, is_refused=False) == "safe"
-    """
+    """Return the state of a program that was run, or that its row says cannot be."""
     if is_refused:
         return "refused"
     if not row.observations:

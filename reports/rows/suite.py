@@ -86,12 +86,7 @@ class SuiteDifference(Row):
 
 
 def is_of_stock(row: SuiteDifference) -> bool:
-    """Say whether the flip of stock JAX breaks the program, and our pipelines agree.
-
-    Example::
-
-        is_of_stock(result.differences[0])
-    """
+    """Say whether the flip of stock JAX breaks the program, and our pipelines agree."""
     return row.leaf is None and not row.property and not row.failures
 
 
@@ -99,10 +94,6 @@ def metric_of(row: SuiteDifference) -> SuiteMetric:
     """Return what the sides differ in, as lists of known differences call it.
 
     A function, for the field `property` hides the decorator of that name.
-
-    Example::
-
-        metric_of(result.differences[0]) == "outputs"
     """
     if row.failures or is_of_stock(row):
         return "failure"

@@ -15,12 +15,7 @@ from reports.rows.history import KEY_METRICS, StoredProgram, StoredRun, StoredSi
 
 
 def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
-    """Return what lists, comparisons and trends need of a row.
-
-    Example::
-
-        program_of(row).sides["legacy"].figures["const args"]
-    """
+    """Return what lists, comparisons and trends need of a row."""
     reasons = row.flip.reasons if row.flip else ()
     return StoredProgram(
         name=storable(row.name),
@@ -83,12 +78,7 @@ def storable(text: str) -> str:
 
 
 def run_of_file(file: str, campaign: Campaign) -> StoredRun:
-    """Return the run that a JSON report is of; a report does not name its machine or its commit.
-
-    Example::
-
-        run_of_file("A.json", campaign).label == "A.json"
-    """
+    """Return the run that a JSON report is of; a report does not name its machine or its commit."""
     return StoredRun(
         id=None,
         started=campaign.created,

@@ -76,12 +76,7 @@ def opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def check_is_there(path: Path, what_to_do: str) -> None:
-    """Make sure that a store is there. Raises `StoreError`, which says what to do.
-
-    Example::
-
-        check_is_there(Path("runs.db"), "name the store of an earlier campaign")
-    """
+    """Make sure that a store is there. Raises `StoreError`, which says what to do."""
     if not path.is_file():
         what = "it is a folder" if path.is_dir() else "there is no such file"
         raise store_error(path, what, what_to_do)

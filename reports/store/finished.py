@@ -35,17 +35,13 @@ def finished(
     """Return what a store keeps of a program, which is held to some rules.
 
     `rendered` is its row in JSON where it has been rendered already.
-
-    Example::
-
-        finished(0, row, parse("different")).state == "safe"
     """
     state = state_of(row, differs_from_itself=bool(differs_from_itself), is_refused=is_refused)
     symptom, line, equation, action = "", "", "", ""
     if state not in ("safe", "unavailable"):
         action, member = seen(row)
         if state == "disagree":  # the flip has no part in it
-            action, member = of_state(state), between_pipelines(row)
+            action, member = HELPS["disagree"], between_pipelines(row)
         elif state == "could not compare" and not _is_of_flip(row):
             action, member = _of_limits(row), of_verdict(row)
         # The file of a generated program is of its task alone, and no line of a user's.
@@ -70,12 +66,7 @@ def finished(
 
 
 def without_row(place: int, why: str, rules: Sequence[FailRule] = ()) -> Finished:
-    """Return what a store keeps of a program that a task has no row of.
-
-    Example::
-
-        without_row(0, "its task has no row of it").state == "could not compare"
-    """
+    """Return what a store keeps of a program that a task has no row of."""
     state: State = "could not compare"
     broken = broken_without_row(state, rules)
     return Finished(place=place, state=state, why=why, symptom=why, broken=broken)
@@ -96,12 +87,7 @@ def broken_rules(row: ProgramRow, state: State, rules: Sequence[FailRule]) -> tu
 
 
 def broken_without_row(state: State, rules: Sequence[FailRule]) -> tuple[str, ...]:
-    """Return the rules that a program breaks by its state alone.
-
-    Example::
-
-        broken_without_row("could not compare", parse(DEFAULT)) == ("not-compared",)
-    """
+    """Return the rules that a program breaks by its state alone."""
     is_broken = state in _NOT_JUDGED
     return tuple(each.text for each in rules if is_broken and each.name == "not-compared")
 
@@ -144,7 +130,8 @@ def _of_side(observation: Observation) -> float | None:
 
 # -- what helps ------------------------------------------------------------------------------------
 
-_OF_STATE: dict[State, str] = {
+# All programs in these states.
+HELPS: dict[State, str] = {
     "disagree": "report it with a smaller program (constparity reduce): it is a fault of "
     "constparity or of stock JAX",
     "lost": "find out what ended its process or machine; --retry lost runs it once more",
@@ -155,16 +142,6 @@ _KEYS = {
     "--memory-limit": "`memory_limit` in the spec",
     "more --rounds": "more `rounds` in the spec",
 }
-
-
-def of_state(state: State) -> str:
-    """Return what helps all programs in a state; "" where it depends on the program.
-
-    Example::
-
-        of_state("safe") == ""
-    """
-    return _OF_STATE.get(state, "")
 
 
 def _of_limits(row: ProgramRow) -> str:

@@ -51,10 +51,6 @@ def merge(shards: Sequence[Path], path: Path) -> int:
 
     Raises `StoreError` where they are not all the shards of one plan, each once, or where the store
     has this plan already; nothing is written then.
-
-    Example::
-
-        merge([Path("1.db"), Path("2.db")], Path("all.db"))
     """
     for each in shards:
         check_is_there(each, "name the stores of all shards")

@@ -20,12 +20,7 @@ from reports.store.plan_records import StoredPlan
 
 
 def list_plans(path: Path) -> list[StoredPlan]:
-    """Return the plans of a store, the first one first. Raises `StoreError`.
-
-    Example::
-
-        list_plans(Path("runs.db"))[-1].name
-    """
+    """Return the plans of a store, the first one first. Raises `StoreError`."""
     with opened_for_reading(path) as connection:
         connection.row_factory = sqlite3.Row
         found = connection.execute(
@@ -49,12 +44,7 @@ def _plan_of(row: Mapping[str, Any]) -> StoredPlan:
 
 
 def labels_of(roots: Mapping[int, str]) -> dict[int, str]:
-    """Name the environments of runs by their JAX, and by their Python where that is not enough.
-
-    Example::
-
-        labels_of({1: root}) == {1: "0.12.0.1"}
-    """
+    """Name the environments of runs by their JAX, and by their Python where that is not enough."""
     environments = {run: json_file.campaign_of(root, ()).environment for run, root in roots.items()}
     jax = Counter(each.jax for each in environments.values())
     return {
@@ -87,10 +77,6 @@ def first_program(path: Path, plan: int) -> str:
     """Return the record of the first program of a plan, and "" where it has none.
 
     Raises `StoreError`.
-
-    Example::
-
-        first_program(Path("runs.db"), plan=1)
     """
     query = "SELECT program FROM planned WHERE plan = ? ORDER BY place LIMIT 1"
     with opened_for_reading(path) as connection:
@@ -102,10 +88,6 @@ def seconds_by_name(path: Path) -> dict[str, float]:
     """Return how long the programs of the last plan of a store took, as far as that is known.
 
     Raises `StoreError`.
-
-    Example::
-
-        seconds_by_name(Path("last_week.db"))["step"]
     """
     # Stores of before have 0 where nothing is known.
     query = (
@@ -120,10 +102,6 @@ def recipes_of(path: Path, plan: int) -> dict[int, str]:
     """Return the recipes of the generated programs of a plan, by their places.
 
     Raises `StoreError`.
-
-    Example::
-
-        recipes_of(Path("runs.db"), plan=1)[0]
     """
     query = "SELECT place, recipe FROM planned WHERE plan = ? AND recipe != ''"
     with opened_for_reading(path) as connection:

@@ -46,10 +46,6 @@ def plan_report(
     """Report on a plan of a store, the last one where none is named. Raises `StoreError`.
 
     Its programs are held to `rules`, and to those of the plan where none are given.
-
-    Example::
-
-        plan_report(Path("runs.db")).states
     """
     found = find_plan(path, plan)
     if rules is None:
@@ -131,10 +127,6 @@ def find_plan(
 
     With a `digest` it is one of that spec, for several campaigns may have one store, and with a
     `shard` it is that one of it.
-
-    Example::
-
-        find_plan(Path("runs.db")).started
     """
     plans = list_plans(path)
     found = [

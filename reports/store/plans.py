@@ -19,7 +19,7 @@ from reports.rows.plan import STATES, PlanLibrary, State
 from reports.store import writing
 from reports.store.columns import UNTIMED, insert, put, remove, storable
 from reports.store.database import opened_for_writing, store_error, transaction
-from reports.store.finished import of_state
+from reports.store.finished import HELPS
 from reports.store.plan_reading import broken_by_place
 from reports.store.plan_records import Finished, PlanBegin, TaskEnd
 
@@ -74,7 +74,7 @@ class PlanWriter:
                     "UPDATE planned SET state = 'lost', why = ?, action = ? "
                     "WHERE plan = ? AND place = ? AND state = ?",
                     [
-                        (storable(end.lost), of_state("lost"), self.plan, place, NOT_RUN)
+                        (storable(end.lost), HELPS["lost"], self.plan, place, NOT_RUN)
                         for place in places
                     ],
                 )
@@ -225,10 +225,6 @@ def name_machine(connection: sqlite3.Connection, run: int) -> None:
     """Write into a run which machine measured it, within the transaction of the caller.
 
     Several have a name that no other run has: times of such runs are not compared.
-
-    Example::
-
-        name_machine(connection, run=1)
     """
     found = connection.execute(
         "SELECT DISTINCT machine FROM planned WHERE run = ? AND machine != ''", (run,)
@@ -257,12 +253,7 @@ def _has_times(ran: Finished) -> bool:
 
 
 def libraries_text(libraries: Sequence[PlanLibrary]) -> str:
-    """Write what libraries came to as a store has it.
-
-    Example::
-
-        libraries_text(begin.libraries) == "[]"
-    """
+    """Write what libraries came to as a store has it."""
     return json.dumps([each.model_dump() for each in libraries])
 
 

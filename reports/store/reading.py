@@ -6,6 +6,7 @@ import json
 import re
 import sqlite3
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 from reports.output import json_file
@@ -14,59 +15,48 @@ from reports.rows.history import KEY_METRICS, Commit, StoredProgram, StoredRun, 
 from reports.store.columns import METRIC_COLUMNS, SAMPLES, unpacked
 from reports.store.database import StoreError, opened_for_reading, store_error
 
-_RUNS = (
-    "SELECT id, started, coalesce(finished, ''), schema_version, root, machine, commit_id, "
-    "committed, is_dirty, settings, planned, question FROM runs"
-)
 _REFERENCE = re.compile(r"last(?:~(\d{1,9}))?|\d{1,18}")
 
 
 def list_runs(path: Path) -> list[StoredRun]:
-    """Return the runs of a store, the first one first. Raises `StoreError`.
-
-    Example::
-
-        list_runs(Path("runs.db"))[-1].question
-    """
-    with opened_for_reading(path) as connection:
-        return _runs(path, connection)
-
-
-def _runs(path: Path, connection: sqlite3.Connection) -> list[StoredRun]:
+    """Return the runs of a store, the first one first. Raises `StoreError`."""
     answers: dict[int, Counter[FlipAnswer]] = {}
     programs: Counter[int] = Counter()
-    counted = "SELECT run, flip, count(*) FROM programs GROUP BY run, flip"
-    for run, flip, count in connection.execute(counted):
-        programs[run] += count
-        if flip is not None:
-            answers.setdefault(run, Counter())[ANSWER_OF[flip]] += count
-    return [
-        _run(path, row, programs[row[0]], answers.get(row[0], Counter()))
-        for row in connection.execute(f"{_RUNS} ORDER BY id")
-    ]
+    with opened_for_reading(path) as connection:
+        counted = "SELECT run, flip, count(*) FROM programs GROUP BY run, flip"
+        for run, flip, count in connection.execute(counted):
+            programs[run] += count
+            if flip is not None:
+                answers.setdefault(run, Counter())[ANSWER_OF[flip]] += count
+        connection.row_factory = sqlite3.Row
+        rows = connection.execute(
+            "SELECT id, started, coalesce(finished, '') AS finished, schema_version, root, "
+            "machine, commit_id, committed, is_dirty, settings, planned, question FROM runs "
+            "ORDER BY id"
+        ).fetchall()
+    return [_run(path, row, programs[row["id"]], answers.get(row["id"], {})) for row in rows]
 
 
 def _run(
-    path: Path, row: tuple[object, ...], programs: int, answers: Counter[FlipAnswer]
+    path: Path, row: sqlite3.Row, programs: int, answers: Mapping[FlipAnswer, int]
 ) -> StoredRun:
-    (id_, started, finished, schema, root, machine, commit, date, is_dirty, *rest) = row
-    settings, planned, question = rest
+    id_, commit, settings = row["id"], row["commit_id"], row["settings"]
     try:
-        campaign = json_file.campaign_of(str(root), ())
+        campaign = json_file.campaign_of(row["root"], ())
         return StoredRun(
-            id=int(str(id_)),
-            started=str(started),
-            finished=str(finished),
-            schema_version=int(str(schema)),
+            id=id_,
+            started=row["started"],
+            finished=row["finished"],
+            schema_version=row["schema_version"],
             environment=campaign.environment,
             sides=campaign.sides,
-            machine=str(machine),
-            commit=Commit(str(commit), str(date), bool(is_dirty)) if commit else None,
-            settings=None if settings is None else json.loads(str(settings)),
+            machine=row["machine"],
+            commit=Commit(commit, row["committed"], bool(row["is_dirty"])) if commit else None,
+            settings=None if settings is None else json.loads(settings),
             programs=programs,
-            planned=len(json.loads(str(planned))) or programs,
+            planned=len(json.loads(row["planned"])) or programs,
             answers=answers,
-            question=str(question),
+            question=row["question"],
         )
     except ValueError as error:
         raise _damaged(path, f"run {id_}", error) from error
@@ -84,12 +74,7 @@ def is_reference(text: str) -> bool:
 
 
 def find_run(path: Path, reference: str) -> StoredRun:
-    """Return the run that a reference names. Raises `StoreError`, which says which runs there are.
-
-    Example::
-
-        find_run(Path("runs.db"), "last").id
-    """
+    """Return the run that a reference names. Raises `StoreError`, which names the others."""
     runs = list_runs(path)
     match = _REFERENCE.fullmatch(reference)
     if match and runs:
@@ -109,10 +94,6 @@ def load_run(path: Path, reference: str) -> Campaign:
 
     An unfinished run has the programs that were finished, and `not_run` names the others. Raises
     `StoreError`.
-
-    Example::
-
-        load_run(Path("runs.db"), "last").headline.question
     """
     run = find_run(path, reference)
     if run.schema_version != SCHEMA_VERSION:
@@ -188,12 +169,7 @@ def _damaged(path: Path, what: str, error: Exception) -> StoreError:
 
 
 def load_program(path: Path, run: int, place: int) -> ProgramRow:
-    """Load the row of one program of a run. Raises `StoreError`.
-
-    Example::
-
-        load_program(Path("runs.db"), run=1, place=0).verdict
-    """
+    """Load the row of one program of a run. Raises `StoreError`."""
     with opened_for_reading(path) as connection:
         query = "SELECT row FROM rows WHERE run = ? AND place = ?"
         found = connection.execute(query, (run, place)).fetchone()

@@ -43,10 +43,6 @@ def trend(
 
     The metric "flip" counts the programs by what a flip comes to for them. Over "jax" there is a
     point for each version, of the last run on it. Raises `StoreError`.
-
-    Example::
-
-        trend(Path("runs.db"), "compile", program="step").lines[0].points[-1].value
     """
     every = list_runs(path)
     ended = [run for run in every if run.finished]

@@ -105,10 +105,5 @@ def check_store(path: Path) -> None:
 
 
 def now() -> str:
-    """Return the time, as the rows of a campaign have it.
-
-    Example::
-
-        now() == "2026-11-01T10:00:00+00:00"
-    """
+    """Return the time, as the rows of a campaign have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -86,12 +86,7 @@ class Standing:
 
 
 def standings(campaign: Campaign) -> tuple[Standing, ...]:
-    """Group the programs of a campaign by state, the worst first, then by cause.
-
-    Example::
-
-        sum(each.count for each in standings(campaign)) == len(campaign.programs)
-    """
+    """Group the programs of a campaign by state, the worst first, then by cause."""
     rows: dict[State, list[ProgramRow]] = {state: [] for state in TITLES}
     for row in campaign.programs:
         rows[answer_of(row.flip) or row.verdict].append(row)
@@ -103,12 +98,7 @@ def standings(campaign: Campaign) -> tuple[Standing, ...]:
 
 
 def of_pipelines(campaign: Campaign) -> tuple[Cause, ...]:
-    """Group the programs on which our own pipelines differ from stock JAX.
-
-    Example::
-
-        [len(each.members) for each in of_pipelines(campaign)] == [2]
-    """
+    """Group the programs on which our own pipelines differ from stock JAX."""
     rows = [row for row in campaign.programs if agreement_of(row) == "differ"]
     return _grouped([("", between_pipelines(row)) for row in rows])
 

@@ -128,12 +128,7 @@ def decision(
     sides: Flip | None,
     pictures: Sequence[Scatter],
 ) -> Decision:
-    """Make the first screen; `programs` are sorted, the worst first.
-
-    Example::
-
-        decision(campaign, programs, anchors, sides, ()).answer == "no"
-    """
+    """Make the first screen; `programs` are sorted, the worst first."""
     headline = campaign.headline
     worse = [
         (row, anchor)

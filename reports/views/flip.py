@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from reports.document import NOTHING, Cell, Column, Table, Tone
+from reports.document import NOTHING, Cell, Column, Table, Tone, cells
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
@@ -53,12 +53,7 @@ _TIMES: dict[TimeVerdict, Tone] = {
 
 
 def outcome(flip: FlipVerdict | None) -> Cell:
-    """Make a cell of the verdict.
-
-    Example::
-
-        outcome(campaign.programs[0].flip).text == "safe"
-    """
+    """Make a cell of the verdict."""
     if flip is None:
         return NOTHING
     return Cell(flip.outcome, tone=TONES[flip.outcome])
@@ -89,10 +84,10 @@ def reasons(flip: FlipVerdict | None) -> Table:
     if flip is None:
         return Table("The flip", columns, ())
     rows = tuple(
-        (
-            Cell(reason.what),
-            Cell(reason.where) if reason.where else NOTHING,
-            Cell(reason.action) if reason.action else NOTHING,
+        cells(
+            reason.what,
+            reason.where or NOTHING,
+            reason.action or NOTHING,
             Cell(reason.outcome, tone=TONES[reason.outcome]),
         )
         for reason in flip.reasons
@@ -102,20 +97,15 @@ def reasons(flip: FlipVerdict | None) -> Table:
 
 
 def drift(found: Sequence[DriftAttribution]) -> Table:
-    """Make one line for each pair of sides whose difference was attributed.
-
-    Example::
-
-        drift(campaign.programs[0].drift).rows[0][2].text == "constant folding"
-    """
+    """Make one line for each pair of sides whose difference was attributed."""
     rows = tuple(
-        (
-            Cell(each.left),
-            Cell(each.right),
+        cells(
+            each.left,
+            each.right,
             Cell(each.cause, tone=_CAUSES[each.cause]),
-            Cell(each.equation) if each.equation else NOTHING,
+            each.equation or NOTHING,
             Cell(place(each.file, each.line)) if each.file else NOTHING,
-            Cell(each.evidence),
+            each.evidence,
         )
         for each in found
     )
@@ -124,25 +114,20 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
 
 
 def times(judged: Sequence[TimeComparison]) -> Table:
-    """Make one line for each stage and pair of sides whose times were judged.
-
-    Example::
-
-        times(campaign.programs[0].times).rows[0][3].text == "slower"
-    """
+    """Make one line for each stage and pair of sides whose times were judged."""
     order = list(_TIMES)
     shown = sorted(judged, key=lambda each: order.index(each.verdict))
     rows = tuple(
-        (
-            Cell(each.metric),
-            Cell(each.left),
-            Cell(each.right),
+        cells(
+            each.metric,
+            each.left,
+            each.right,
             Cell(each.verdict, tone=_TIMES[each.verdict]),
             Cell(figures.humanise_ratio(each.ratio), repr(each.ratio)),
-            Cell(_interval(each)),
+            _interval(each),
             figures.float_cell(each.p_value) if each.p_value is not None else NOTHING,
-            Cell(f"{each.margin:.1%}"),
-            Cell(" / ".join(map(str, each.samples))),
+            f"{each.margin:.1%}",
+            " / ".join(map(str, each.samples)),
         )
         for each in shown
     )

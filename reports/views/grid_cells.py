@@ -96,12 +96,7 @@ class Line:
 
 
 def lines(grid: Grid, row: GridRow) -> tuple[Line, ...]:
-    """Make the lines of one program.
-
-    Example::
-
-        [cell.text for cell in lines(grid, grid.programs[0])[0].cells] == ["breaks", "safe"]
-    """
+    """Make the lines of one program."""
     of_flip = Line(FLIP_LINE, tuple(map(_of_flip, row.cells)))
     changes = grid.changes_of(row.name)
     return (of_flip, *(_of_side(grid, row.name, side, changes) for side in grid.sides))
@@ -125,12 +120,7 @@ def legend(shown: Sequence[Line]) -> tuple[str, ...]:
 
 
 def worst_first(grid: Grid) -> list[GridRow]:
-    """Sort programs by the worst that a flip, then a version, does to them.
-
-    Example::
-
-        worst_first(grid)[0].name
-    """
+    """Sort programs by the worst that a flip, then a version, does to them."""
     by_program: dict[str, list[VersionOutcome]] = {}
     for each in grid.changes:
         by_program.setdefault(each.program, []).append(each.outcome)
@@ -184,12 +174,7 @@ def is_quiet(grid: Grid, row: GridRow) -> bool:
 
 
 def tone_of(outcome: VersionOutcome) -> Tone:
-    """Return how a reader should take what a version changes.
-
-    Example::
-
-        tone_of("new failure") == "bad"
-    """
+    """Return how a reader should take what a version changes."""
     return _CHANGES[outcome][1]
 
 

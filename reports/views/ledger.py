@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
-from reports.document import NOTHING, Cell, Column, Table, Tone
+from reports.document import NOTHING, Cell, Column, Table, Tone, cells
 from reports.rows import (
     CapturedArray,
     FlipReason,
@@ -60,22 +60,17 @@ def ledger(row: ProgramRow, sides: Sequence[Side]) -> Table:
 
 
 def hazards(found: Sequence[Hazard]) -> Table:
-    """Make a line for each kind of hazard: what may change when the default flips, where, the fix.
-
-    Example::
-
-        hazards(campaign.programs[0].hazards).rows[0][0].text == "captured and donated"
-    """
+    """Make a line for each kind of hazard: what may change in a flip, where, and the fix."""
     rows = [
-        (
+        cells(
             Cell(group[0].kind, tone="warn"),
             Cell(
                 listed([place(each.file, each.line) for each in group]),
                 code=next((each.code for each in group if each.code), ""),
             ),
-            Cell(listed([each.array for each in group])),
-            Cell(group[0].what),
-            Cell(group[0].fix),
+            listed([each.array for each in group]),
+            group[0].what,
+            group[0].fix,
         )
         for group in grouped(found)
     ]
@@ -85,23 +80,13 @@ def hazards(found: Sequence[Hazard]) -> Table:
 
 
 def shown_by(flip: FlipVerdict | None, hazard: Hazard) -> tuple[FlipReason, ...]:
-    """Return the reasons of a verdict that tell a hazard on every page.
-
-    Example::
-
-        shown_by(row.flip, row.hazards[0]) == row.flip.reasons[:1]
-    """
+    """Return the reasons of a verdict that tell a hazard on every page."""
     reasons = flip.reasons[:_REASONS_SHOWN] if flip else ()
     return tuple(each for each in reasons if said_by(each, hazard, _TEXT_SHOWN))
 
 
 def said_by(reason: FlipReason, hazard: Hazard, length: int | None = None) -> bool:
-    """Say whether a reason, or the first `length` characters of its texts, tells a hazard whole.
-
-    Example::
-
-        said_by(row.flip.reasons[0], row.hazards[0])
-    """
+    """Say whether a reason, or the first `length` characters of its texts, tells a hazard whole."""
     where = reason.where[:length]
     return (
         hazard.what in reason.what[:length]
@@ -112,12 +97,7 @@ def said_by(reason: FlipReason, hazard: Hazard, length: int | None = None) -> bo
 
 
 def grouped(found: Sequence[Hazard]) -> list[tuple[Hazard, ...]]:
-    """Group the hazards that say the same of several arrays.
-
-    Example::
-
-        [len(group) for group in grouped(program.hazards)] == [3, 1]
-    """
+    """Group the hazards that say the same of several arrays."""
     groups: dict[tuple[str, str, str], list[Hazard]] = {}
     for hazard in found:
         groups.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(hazard)
@@ -149,12 +129,7 @@ def listed(texts: Sequence[str]) -> str:
 
 
 def numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
-    """Return the captured arrays of a side by keys that the same arrays have on other sides.
-
-    Example::
-
-        numbered(legacy).keys() == numbered(simplified).keys()
-    """
+    """Return the captured arrays of a side by keys that the same arrays have on other sides."""
     seen: Counter[Hashable] = Counter()
     found: dict[Hashable, CapturedArray] = {}
     for array in observation.ledger:

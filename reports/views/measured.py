@@ -29,12 +29,7 @@ def versions(measured: MeasuredWith) -> str:
 
 
 def measured_with(programs: Sequence[ProgramRow]) -> dict[MeasuredWith, tuple[Side, ...]]:
-    """Return each set of versions, and the sides that it was measured on.
-
-    Example::
-
-        len(measured_with(campaign.programs)) == 1
-    """
+    """Return each set of versions, and the sides that it was measured on."""
     return {each: _in_order(sides) for each, sides in _told(programs).items() if each is not None}
 
 

@@ -15,12 +15,7 @@ _NAMES_LENGTH = 200
 
 
 def overview(programs: Sequence[ProgramRow], sides: tuple[Side, ...]) -> Table:
-    """Make the table of a page's programs, each metric with a column of the figures of `sides`.
-
-    Example::
-
-        overview(campaign.programs, campaign.sides).rows[0][1].text == "✓ parity"
-    """
+    """Make the table of a page's programs, each metric with a column of the figures of `sides`."""
     reference = _reference(sides)
     shown = sorted(
         ((metric, metric.overview) for metric in metrics.METRICS if metric.overview),

@@ -104,12 +104,7 @@ def programs_table(
     sides: tuple[Side, ...],
     flip_sides: Flip | None,
 ) -> ProgramsTable:
-    """Make the table of programs, which are sorted, the worst first.
-
-    Example::
-
-        programs_table(programs, anchors, campaign.sides, Flip("legacy", "simplified")).left_out
-    """
+    """Make the table of programs, which are sorted, the worst first."""
     shown = programs[:MAX_ROWS]
     ratios = pictured() if flip_sides else []
     lines = tuple(

@@ -104,12 +104,7 @@ def pictured() -> list[tuple[Metric, Picture]]:
 def scatters(
     programs: Sequence[ProgramRow], anchors: Sequence[str], sides: Flip
 ) -> tuple[Scatter, ...]:
-    """Make a picture for each metric that was measured on both sides of some program.
-
-    Example::
-
-        scatters(campaign.programs, anchors, sides)[0].title == "StableHLO size"
-    """
+    """Make a picture for each metric that was measured on both sides of some program."""
     made = (_scatter(metric, picture, programs, anchors, sides) for metric, picture in pictured())
     return tuple(each for each in made if each.points)
 
@@ -180,12 +175,7 @@ def _median(points: Sequence[Point]) -> str:
 
 
 def ulp_distances(programs: Sequence[ProgramRow], sides: Flip) -> UlpDistances | None:
-    """Count the output leaves of all programs by their distance in ULP; None without outputs.
-
-    Example::
-
-        ulp_distances(campaign.programs, sides).bars[0].label == "1"
-    """
+    """Count the output leaves of all programs by their distance in ULP; None without outputs."""
     leaves = [
         leaf
         for row in programs

@@ -63,12 +63,7 @@ def sides_of(campaign: Campaign) -> tuple[Side, ...]:
 
 
 def flip_of(campaign: Campaign) -> Flip | None:
-    """Return the two sides that a campaign judges a flip by; None where it ran no such two.
-
-    Example::
-
-        flip_of(campaign) == Flip("jax-legacy", "jax-simplified")
-    """
+    """Return the two sides that a campaign judges a flip by; None where it ran no such two."""
     for row in campaign.programs:
         if row.flip is not None:
             return Flip(row.flip.left, row.flip.right)

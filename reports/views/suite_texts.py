@@ -136,12 +136,7 @@ def states(result: SuiteResult) -> str:
 
 
 def measured(result: SuiteResult) -> str:
-    """Return what was measured after the tests, and by which rules it was judged.
-
-    Example::
-
-        measured(result) == "Times: not measured"
-    """
+    """Return what was measured after the tests, and by which rules it was judged."""
     found = result.measured
     if found is None:
         return "Times: not measured"

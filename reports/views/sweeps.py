@@ -78,12 +78,7 @@ class Sweeps:
 def sweeps_of(
     campaign: Campaign, programs: Sequence[ProgramRow], anchors: Sequence[str] = ()
 ) -> Sweeps:
-    """Make the sweeps of a page, in the order of its programs.
-
-    Example::
-
-        sweeps_of(campaign, campaign.programs).programs[0].recommended == 32
-    """
+    """Make the sweeps of a page, in the order of its programs."""
     by_name = {(each.program, each.source): each for each in campaign.sweeps}
     found = [
         (by_name[row.name, row.source], anchors[index] if anchors else "")

@@ -14,13 +14,14 @@ from reports.document import (
     Section,
     Table,
     Tone,
+    cells,
     columns,
     items,
     with_rows,
 )
 from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, ProgramRow, Side
 from reports.rows.kept_text import KeptText
-from reports.views import flip, measurements, outputs
+from reports.views import flip, program
 from reports.views.differences import PrintedProgram, TextDifference, difference
 from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import (
@@ -31,8 +32,7 @@ from reports.views.program import (
     leaves,
 )
 from reports.views.sides import Flip
-from reports.views.terms import Term, terms_of
-from reports.views.texts import cut, more
+from reports.views.texts import Term, cut, more, terms_of
 
 _MAX_REASONS = 20
 _NAME_LENGTH = 200
@@ -88,11 +88,6 @@ def web_section(
     """Make the section of one program.
 
     `apart` says that sides or programs of its campaign were measured with other versions.
-
-    Example::
-
-        web_section(row, campaign.sides, None, "program=step").command
-        # "constparity run model.py:step"
     """
     mark, verdict_tone = MARKS[row.verdict]
     by_side = {item.side: item for item in row.observations}
@@ -128,14 +123,14 @@ def web_section(
                     _metrics(
                         [each for each in across if each.outcome not in _TELLING], _WHAT_AGREES
                     ),
-                    measurements.figures_by_side(sides, seen),
-                    measurements.proofs(row.observations, apart=apart),
+                    program.figures_by_side(sides, seen),
+                    program.proofs(row.observations, apart=apart),
                     comparisons(
                         [each for each in between if each.outcome == "not compared"],
                         "Other sides that were not compared",
                     ),
-                    outputs.outputs(sides, seen),
-                    outputs.operations(sides, seen),
+                    program.outputs(sides, seen),
+                    program.operations(sides, seen),
                 )
             ),
         ),
@@ -255,12 +250,12 @@ def _metrics(found: Sequence[Comparison], caption: str) -> Table:
     order = list(OUTCOMES)
     ordered = sorted(found, key=lambda each: order.index(each.outcome))
     rows = [
-        (
-            Cell(each.metric),
-            Cell(_value(each.left_value)),
-            Cell(_value(each.right_value)),
+        cells(
+            each.metric,
+            _value(each.left_value),
+            _value(each.right_value),
             Cell(each.outcome, tone=OUTCOMES[each.outcome]),
-            Cell(each.detail),
+            each.detail,
         )
         for each in ordered
     ]

@@ -25,7 +25,7 @@ from reports.rows import (
     metrics,
 )
 from reports.rows.metric_records import Figure, Larger, Metric, OverviewColumn, TerminalColumn
-from reports.views import measurements, overview
+from reports.views import overview, program
 
 MIB = 2**20
 SIDES = ("jax-legacy", "jax-simplified")
@@ -120,7 +120,7 @@ def test_a_planted_metric_is_shown(planted):
     table = overview.overview(result.programs, result.sides)
     place = [each.title for each in table.columns].index("uses by side")
     assert table.rows[0][place].text == "1 · 2"
-    figures = measurements.figures_by_side(result.sides, result.programs[0].observations)
+    figures = program.figures_by_side(result.sides, result.programs[0].observations)
     lines = {line[0].text: [cell.text for cell in line[1:]] for line in figures.rows}
     assert lines["ledger: uses"] == ["1", "2"]
     assert lines["ledger: bytes"] == ["1.0 MiB", "4 B"]

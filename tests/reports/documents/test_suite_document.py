@@ -17,7 +17,7 @@ from parity_tests.cli import app
 from reports import ReportReadError, load_campaign, load_result, render_report
 from reports.document import Table
 from reports.documents.suite import document
-from reports.output import json_file, json_schema, suite_junit, suite_sarif
+from reports.output import json_file, suite
 from reports.output.formats import SUITE_FORMATS
 from reports.render import html
 from reports.rows.suite import SuiteResult
@@ -70,7 +70,7 @@ def test_json_reads_back_as_it_was(tmp_path):
 
 def test_json_fits_its_schema_and_a_fault_does_not():
     data = json.loads(json_file.render(built.rich()))
-    schema = jsonschema.Draft202012Validator(json_schema.json_schema("suite"))
+    schema = jsonschema.Draft202012Validator(json_file.json_schema("suite"))
     assert list(schema.iter_errors(data)) == []
     for fault in ({"kind": "campaign"}, {"schema_version": 2}, {"tests": "3"}, {"more": 1}):
         assert list(schema.iter_errors(data | fault)), fault
@@ -240,7 +240,7 @@ def test_the_whole_comment_of_one_difference():
 
 
 def cases(result):
-    text = suite_junit.render(result)
+    text = suite.render_junit(result)
     JUNIT.validate(text)
     return {case.name: case for suite in JUnitXml.fromstring(text.encode()) for case in suite}
 
@@ -281,14 +281,14 @@ def test_what_fails_and_what_is_skipped():
 
 
 def test_hostile_junit_is_valid():
-    JUNIT.validate(suite_junit.render(built.rich()))
+    JUNIT.validate(suite.render_junit(built.rich()))
 
 
 # -- SARIF -----------------------------------------------------------------------------------------
 
 
 def sarif(result):
-    text = suite_sarif.render(result)
+    text = suite.render_sarif(result)
     Sarif.model_validate_json(text)
     return json.loads(text)["runs"][0]
 
@@ -324,7 +324,7 @@ def test_each_captured_array_of_a_differing_program_is_at_its_line():
 def test_a_suite_that_lost_a_process_is_no_success_and_limits_are_kept(monkeypatch):
     run = sarif(built.rich())
     assert not run["invocations"][0]["executionSuccessful"]
-    monkeypatch.setattr(suite_sarif, "MOST_RESULTS", 2)
+    monkeypatch.setattr(suite, "MOST_RESULTS", 2)
     run = sarif(built.large(3))
     assert len(run["results"]) == 2
     assert (
@@ -341,7 +341,7 @@ def test_a_suite_is_drawn_later_in_every_format(tmp_path, capsys):
     file.write_text(json_file.render(built.rich()), "utf-8")
     asked = [f"--report={each}:{tmp_path}/out/{each}" for each in SUITE_FORMATS]
     assert app.main(["report", str(file), *asked]) == 0
-    loaded = json_file.load_suite(file)
+    loaded = load_result(file)
     for each in SUITE_FORMATS:
         assert (tmp_path / "out" / each).read_text("utf-8") == render_report(each, loaded)
     assert app.main(["report", str(file), "--report", f"csv:{tmp_path}/x.csv"]) == 4
@@ -350,4 +350,4 @@ def test_a_suite_is_drawn_later_in_every_format(tmp_path, capsys):
 
 def test_the_schema_is_printed(capsys):
     assert app.main(["schema", "suite"]) == 0
-    assert capsys.readouterr().out == json_schema.render("suite")
+    assert capsys.readouterr().out == json_file.render_schema("suite")

@@ -12,7 +12,7 @@ from sarif_pydantic import Sarif
 
 from parity_tests.cli import app
 from reports import load_result, render_report
-from reports.output import json_schema
+from reports.output import json_file
 from reports.output.formats import SUITE_FORMATS
 from reports.rows.suite_runs import (
     SuiteComparison,
@@ -104,7 +104,7 @@ def test_json_reads_back_and_reports_are_drawn_from_it_later(tmp_path):
     path.write_text(render_report("json", RICH), encoding="utf-8")
     assert load_result(path) == RICH
     assert SuiteRuns.from_json(path.read_text("utf-8")) == RICH
-    schema = jsonschema.Draft202012Validator(json_schema.json_schema("suite-runs"))
+    schema = jsonschema.Draft202012Validator(json_file.json_schema("suite-runs"))
     data = json.loads(path.read_text("utf-8"))
     assert list(schema.iter_errors(data)) == []
     assert list(schema.iter_errors(data | {"kind": "suite"}))

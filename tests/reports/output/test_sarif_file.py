@@ -5,8 +5,8 @@ import json
 import pytest
 
 from reports.output import sarif_file
+from reports.output.sarif_file import ARRAY, BREAKS, KINDS, findings
 from reports.rows import CapturedArray, FlipReason, FlipVerdict, Hazard
-from reports.views.findings import ARRAY, BREAKS, KINDS, findings
 
 HOSTILE = "<script>alert(1)</script> \x00\x1b[31m\u202e\ud800 \U0001f600"
 

@@ -4,7 +4,7 @@ import built_grids
 import pytest
 
 from reports import render_grid, render_report
-from reports.render.links import checked_link, markdown_link
+from reports.render.comment import checked_link, markdown_link
 
 
 @pytest.mark.parametrize(

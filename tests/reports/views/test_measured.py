@@ -12,7 +12,7 @@ from reports import render_report
 from reports.document import Table
 from reports.documents.grid import document
 from reports.rows import SIDES, Campaign, MeasuredWith
-from reports.views import measured, measurements
+from reports.views import measured, program
 
 OLD = MeasuredWith(python="3.11.7", jax="0.10.2", jaxlib="0.10.1", backend="cpu")
 NEW = MeasuredWith(python="3.12.1", jax="0.12.0.1", jaxlib="0.12.0", backend="gpu")
@@ -48,7 +48,7 @@ def printed(campaign, details=1):
 
 def proof_table(campaign):
     apart = measured.are_apart(campaign.programs)
-    table = measurements.proofs(campaign.programs[0].observations, apart=apart)
+    table = program.proofs(campaign.programs[0].observations, apart=apart)
     return [table.columns[1].title, *((row[0].text, row[1].text) for row in table.rows)]
 
 

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from reports.rows import worst_first
-from reports.views import figures, measurements, texts
+from reports.views import figures, program, texts
 from reports.views import overview as view
 
 
@@ -106,7 +106,7 @@ def test_what_was_not_measured_is_never_zero(campaigns):
     row = campaigns.parity("f").model_copy(update={"observations": (bare,)})
     cells = table(campaigns, row, sides=("legacy",)).rows[0]
     assert [cell.text for cell in cells][2:] == ["-"] * 6
-    figures_of = measurements.figures_by_side(("legacy",), [bare])
+    figures_of = program.figures_by_side(("legacy",), [bare])
     assert {row[1].text for row in figures_of.rows} == {"-"}
 
 

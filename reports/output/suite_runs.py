@@ -1,13 +1,15 @@
-"""A test-suite on both sides of stock JAX as JUnit XML.
+"""A test-suite on both sides of stock JAX as JUnit XML and as SARIF.
 
-A test that differs, that fails otherwise on each side, or that a side did not run, is a failure or
-an error. One that fails alike, or that differed once, is skipped, with what is known as its
-message: pytest's own `--junitxml` has the outcomes of all tests. Each side has a case, too.
+In JUnit a test that differs, that fails otherwise on each side, or that a side did not run, is a
+failure or an error. One that fails alike, or that differed once, is skipped, with what is known as
+its message: pytest's own `--junitxml` has the outcomes of all tests. Each side has a case, too.
+SARIF has the tests that differ, at their files.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib import metadata
 
 from junitparser.xunit2 import TestCase
 
@@ -21,6 +23,7 @@ from reports.documents.suite_runs import (
     sides_of,
     why_of,
 )
+from reports.output import sarif
 from reports.output.junit_file import (
     Outcome,
     case,
@@ -31,6 +34,7 @@ from reports.output.junit_file import (
     skipped,
     suite_of,
 )
+from reports.output.sarif import MOST_RESULTS
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide
 
 _KINDS: dict[str, Callable[[str, Sequence[str]], Outcome]] = {
@@ -40,13 +44,8 @@ _KINDS: dict[str, Callable[[str, Sequence[str]], Outcome]] = {
 }
 
 
-def render(runs: SuiteRuns) -> str:
-    """Render the runs as JUnit XML.
-
-    Example::
-
-        Path("suite.xml").write_text(render(runs), encoding="utf-8")
-    """
+def render_junit(runs: SuiteRuns) -> str:
+    """Render the runs as JUnit XML."""
     cases = [
         *map(_side, runs.sides),
         *(_test(row, verdict) for row, verdict, _ in judged(runs)),
@@ -104,3 +103,56 @@ def _of_side(side: SuiteSide) -> Iterator[tuple[str, object]]:
         if name == "counts":
             value = ", ".join(f"{count} {word}" for word, count in side.counts.items())
         yield name, "" if value is None else value
+
+
+# -- as SARIF --------------------------------------------------------------------------------------
+
+_RULES = (
+    sarif.SarifRule(
+        "test-differs",
+        "A test with another outcome where JAX's flag is on",
+        "Find what reads the captured arrays: `constparity lint`, and pytest --constparity=both.",
+    ),
+    sarif.SarifRule(
+        "test-fails-otherwise",
+        "A test that fails on both sides, with another exception or message",
+        "Mend the test on legacy first, and see whether the sides still differ.",
+    ),
+    sarif.SarifRule(
+        "test-not-compared",
+        "A test that did not run on both sides",
+        "See the report for the reason: a process that ended, or a file that was not imported.",
+    ),
+)
+_OF_VERDICTS: dict[str, tuple[str, sarif.Level]] = {
+    "different": ("test-differs", "error"),
+    "fails otherwise": ("test-fails-otherwise", "warning"),
+    "not compared": ("test-not-compared", "warning"),
+}
+
+
+def render_sarif(runs: SuiteRuns) -> str:
+    """Render the runs as SARIF 2.1.0, a result for each test that is not alike.
+
+    A record has no lines of tests, so that a result names the file alone.
+    """
+    found = list(_findings(runs))
+    notes = [sarif.shown(answer(runs)[0])]
+    if len(found) > MOST_RESULTS:
+        notes.append(f"{len(found) - MOST_RESULTS:,} of {len(found):,} findings are left out")
+    doubts = [
+        sarif.shown(f"{each.side}: {doubt_of(each)}") for each in runs.sides if doubt_of(each)
+    ]
+    version = metadata.version("constparity")
+    return sarif.render(version, _RULES, found[:MOST_RESULTS], doubts, notes)
+
+
+def _findings(runs: SuiteRuns) -> Iterator[sarif.SarifFinding]:
+    for row, verdict, _ in judged(runs):
+        if verdict in _OF_VERDICTS:
+            rule, level = _OF_VERDICTS[verdict]
+            file = row.test.partition("::")[0]
+            said = sarif.shown(f"{row.test}: {said_of(row)}")
+            yield sarif.SarifFinding(
+                rule, said, level, file, properties={"test": sarif.shown(row.test)}
+            )

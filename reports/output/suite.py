@@ -1,8 +1,9 @@
-"""A test-suite as JUnit XML: a test case for each program, with all that is known as properties.
+"""A test-suite as JUnit XML and as SARIF.
 
-A program that differs is a failure, a known difference is skipped, and a program that was never
-compared is skipped as well. Entries to delete and programs off the baseline have cases of their
-own.
+In JUnit a test case stands for each program, with all that is known as properties. A program that
+differs is a failure, a known difference is skipped, and a program that was never compared is
+skipped as well. Entries to delete and programs off the baseline have cases of their own. SARIF has
+the captured arrays of each program that differs, at their lines.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from junitparser.xunit2 import TestCase
 
+from reports.output import sarif
 from reports.output.junit_file import (
     Outcome,
     case,
@@ -21,7 +23,8 @@ from reports.output.junit_file import (
     skipped,
     suite_of,
 )
-from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
+from reports.output.sarif import MOST_RESULTS
+from reports.rows.suite import SuiteArray, SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
     NOT_SEEN,
     answer,
@@ -39,13 +42,8 @@ from reports.views.suite_texts import rule as said_of_rule
 _MOST = 50  # differences of a program, and its captured arrays
 
 
-def render(result: SuiteResult) -> str:
-    """Render a suite as JUnit XML.
-
-    Example::
-
-        Path("suite.xml").write_text(render(result), encoding="utf-8")
-    """
+def render_junit(result: SuiteResult) -> str:
+    """Render a suite as JUnit XML."""
     of: dict[str, list[SuiteDifference]] = {}
     for each in result.differences:
         of.setdefault(each.program, []).append(each)
@@ -58,7 +56,7 @@ def render(result: SuiteResult) -> str:
 
 def _program(row: SuiteProgram, found: Sequence[SuiteDifference]) -> TestCase:
     name = f"{row.name}({', '.join(row.arguments)})"
-    return case(name, module_of(row.source), _outcome(row, found), _of_program(row, found))
+    return case(name, module_of(row.source), _outcome(row, found), _properties(row, found))
 
 
 def _outcome(row: SuiteProgram, found: Sequence[SuiteDifference]) -> Outcome | None:
@@ -120,7 +118,7 @@ def _of_suite(result: SuiteResult) -> Iterator[tuple[str, object]]:
         yield "not shadowed", line
 
 
-def _of_program(
+def _properties(
     row: SuiteProgram, found: Sequence[SuiteDifference]
 ) -> Iterator[tuple[str, object]]:
     yield "source", row.source
@@ -133,3 +131,94 @@ def _of_program(
     yield "one executable", row.one_executable
     for why in row.not_compared:
         yield "not compared each time", why
+
+
+# -- as SARIF --------------------------------------------------------------------------------------
+
+_RULES = (
+    sarif.SarifRule(
+        "captured-array-of-a-difference",
+        "An array captured by a program on whose results the pipelines differ",
+        "Pass the array as an argument, or list the difference as known.",
+    ),
+    sarif.SarifRule(
+        "program-differs",
+        "A program without captured arrays on whose results the pipelines differ",
+        "Report it to constparity, or list the difference as known.",
+    ),
+    sarif.SarifRule(
+        "known-difference-is-gone",
+        "An entry of a list of known differences that matches nothing",
+        "Delete the entry.",
+    ),
+)
+_ARRAY, _PROGRAM, _GONE = (rule.id for rule in _RULES)
+
+
+def render_sarif(result: SuiteResult) -> str:
+    """Render what differs in a suite as SARIF 2.1.0, a result for each array of each program.
+
+    New differences are errors and known ones notes. What exceeds the limit of code scanning is left
+    out, which a notification of the log says.
+    """
+    found = sorted(_findings(result), key=lambda each: each.level != "error")
+    notes = [sarif.shown(answer(result)[0])]
+    if len(found) > MOST_RESULTS:
+        notes.append(
+            f"{len(found) - MOST_RESULTS:,} of {len(found):,} findings are left out, the least "
+            "severe, to stay within the limits of code scanning; the JSON report has them"
+        )
+    failures = [sarif.shown(f"{each.worker}: {each.what} {each.test}") for each in result.lost]
+    version = result.versions.constparity
+    return sarif.render(version, _RULES, found[:MOST_RESULTS], failures, notes)
+
+
+def _findings(result: SuiteResult) -> Iterator[sarif.SarifFinding]:
+    seen = set()
+    for each in result.failing + result.accepted:
+        if each.program in seen:
+            continue
+        seen.add(each.program)
+        yield from _findings_of(each)
+    for row in result.fixed:
+        file, line = _place(row.where)
+        yield sarif.SarifFinding(_GONE, sarif.shown(entry(row)), "error", file, line)
+
+
+def _findings_of(row: SuiteDifference) -> Iterator[sarif.SarifFinding]:
+    level: sarif.Level = "note" if row.state == "known" else "error"
+    what = ": ".join(filter(None, [headline(row), what_differs(row)]))
+    if row.reasons:
+        what = f"{what}. {' '.join(map(str.strip, why_and_what_helps(row)))}"
+    if row.because:
+        what = f"{row.state} ({row.because}): {what}"
+    properties = {
+        "program": sarif.shown(row.name),
+        "test": sarif.shown(row.test),
+        "state": row.state,
+    }
+    if not row.captured:
+        file, line = _place(row.source)
+        yield sarif.SarifFinding(
+            _PROGRAM, sarif.shown(what), level, file, line, properties=properties
+        )
+    for array in row.captured:
+        yield _of_array(array, what, level, properties)
+
+
+def _of_array(
+    array: SuiteArray, what: str, level: sarif.Level, properties: dict[str, str]
+) -> sarif.SarifFinding:
+    return sarif.SarifFinding(
+        _ARRAY,
+        sarif.shown(f"{array.aval}, {array.bytes:,} bytes, is captured. {what}"),
+        level,
+        array.file or None,
+        array.line if array.file and array.line > 0 else None,
+        properties={**properties, "bytes": array.bytes},
+    )
+
+
+def _place(source: str) -> tuple[str | None, int | None]:
+    file, _, line = source.rpartition(":")
+    return (file, int(line)) if file and line.isdecimal() and int(line) else (None, None)
