@@ -63,7 +63,7 @@ _NOT_GIVEN = _NotGiven()
 
 @jax_internals.api_boundary
 def jit(
-    fun: Callable | _NotGiven = _NOT_GIVEN,
+    fun: Callable[..., Any] | _NotGiven = _NOT_GIVEN,
     /,
     *,
     constants: Side | None = None,
@@ -128,7 +128,7 @@ def jit(
         with jax_internals.call_errors(fun, program, operands, (args, kwargs)):
             return *_call(in_force.pipeline, program, operands), False
 
-    def stage(in_force: _InForce, traced: jax_internals.PjitParams, operands: list) -> Traced:
+    def stage(in_force: _InForce, traced: jax_internals.PjitParams, operands: list[Any]) -> Traced:
         types = jax_internals.argument_types(operands)
         program = _named(traced, in_force)
         return Traced(in_force.pipeline, types, program, jit_info.fun_sourceinfo, _execution)
@@ -162,7 +162,7 @@ jit.__signature__ = _signature()  # type: ignore[attr-defined]
 
 
 def make_jaxpr(
-    fun: Callable,
+    fun: Callable[..., Any],
     static_argnums: int | Sequence[int] = (),
     axis_env: Sequence[tuple[Hashable, int]] | None = None,
     return_shape: bool = False,
@@ -251,7 +251,9 @@ def tracing_again(name: Any) -> tracing_for:
     return tracing_for(pipeline_of(name.side), name.asked_for)
 
 
-def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list) -> tuple[Any, Any]:
+def _call(
+    pipeline: Pipeline, program: jax_internals.PjitParams, operands: list[Any]
+) -> tuple[Any, Any]:
     """Run a traced program or apply it to tracers; return the results and the fast-path data."""
     params, name = program.params, program.params["name"]
     executes = jax_internals.outside_of_transformations()
@@ -275,7 +277,7 @@ def _call(pipeline: Pipeline, program: jax_internals.PjitParams, operands: list)
 
 
 def _execute(
-    pipeline: Pipeline, plan: LoweringPlan, operands: Sequence[Any], params: dict
+    pipeline: Pipeline, plan: LoweringPlan, operands: Sequence[Any], params: dict[str, Any]
 ) -> tuple[Sequence[Any], jax_internals.Executable, Sequence[Any]]:
     """Lower, compile and run a plan; return the outputs, the executable and its const args."""
     types = jax_internals.argument_types(operands)
@@ -285,7 +287,9 @@ def _execute(
 
 
 def _execution(
-    operands: Sequence[Any], params: dict, compiler_options: Mapping[str, Any] | None = None
+    operands: Sequence[Any],
+    params: dict[str, Any],
+    compiler_options: Mapping[str, Any] | None = None,
 ) -> watching.Execution:
     """Describe an execution to the watcher, which decides when the program runs, and where else."""
     name, closed_jaxpr = params["name"], params["jaxpr"]
@@ -324,7 +328,7 @@ _callables: weakref.WeakKeyDictionary[ClosedJaxpr, dict[Hashable, Callable[..., 
 )
 
 
-def _callable_on(side: Side, params: dict) -> Callable[..., Sequence[Any]]:
+def _callable_on(side: Side, params: dict[str, Any]) -> Callable[..., Sequence[Any]]:
     """Return what runs a program on a side: from flat operands to flat results."""
     name, closed_jaxpr = params["name"], params["jaxpr"]
     rest = params | {"jaxpr": None}
@@ -338,10 +342,10 @@ def _callable_on(side: Side, params: dict) -> Callable[..., Sequence[Any]]:
 
 
 def _new_callable(
-    pipeline: Pipeline, program: Callable[[], ClosedJaxpr | None], rest: dict
+    pipeline: Pipeline, program: Callable[[], ClosedJaxpr | None], rest: dict[str, Any]
 ) -> Callable[..., Sequence[Any]]:
     # `program` is a weak reference, because the value in a table must not hold its key.
-    def params() -> dict:
+    def params() -> dict[str, Any]:
         closed_jaxpr = program()
         assert closed_jaxpr is not None  # the caller has it
         return rest | {"jaxpr": _in_form_of(pipeline, closed_jaxpr)}
@@ -356,7 +360,7 @@ def _new_callable(
 
 
 def _flat_miss(
-    pipeline: Pipeline, params: dict, operands: Sequence[Any]
+    pipeline: Pipeline, params: dict[str, Any], operands: Sequence[Any]
 ) -> tuple[Sequence[Any], Any, bool]:
     """Run a program that is called with flat operands; return what a cache miss does."""
     plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)

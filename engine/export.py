@@ -155,7 +155,7 @@ def deserialize(
 
 
 def load(
-    path: str | os.PathLike, *, constants: Replacements | None = None, mesh: Any = None
+    path: str | os.PathLike[str], *, constants: Replacements | None = None, mesh: Any = None
 ) -> HoistedExport:
     """Open the file of a hoisted export; its constants are mapped, and read when first used.
 

@@ -53,7 +53,7 @@ class Traced(jax.stages.Traced):
     def __init__(
         self,
         pipeline: Pipeline,
-        types: list,
+        types: list[Any],
         program: jax_internals.PjitParams,
         source_info: str | None,
         execution_of: ExecutionOf,

@@ -72,7 +72,7 @@ class _Sinking(BodyRewriting):
 
     def __init__(self) -> None:
         super().__init__()
-        self._without: dict[tuple, tuple[Any, Body]] = {}
+        self._without: dict[tuple[Any, ...], tuple[Any, Body]] = {}
 
     def body(self, body: B) -> B:
         """Return a function whose arrays are Literals; the same object if nothing changes."""

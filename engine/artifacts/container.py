@@ -151,7 +151,7 @@ def chunks(metadata: Mapping[str, str], tensors: Iterable[Tensor]) -> list[bytes
 _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # the last: Windows
 
 
-def write(path: str | os.PathLike, pieces: Iterable[bytes | memoryview]) -> None:
+def write(path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]) -> None:
     """Write a file under a temporary name beside `path`, then rename it to `path`.
 
     A reader sees the whole file or none, and whoever has mapped a previous file keeps it. The
@@ -177,7 +177,7 @@ def write(path: str | os.PathLike, pieces: Iterable[bytes | memoryview]) -> None
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def mapped(path: str | os.PathLike) -> memoryview:
+def mapped(path: str | os.PathLike[str]) -> memoryview:
     """Map a file and return its bytes, read-only; the mapping lives as long as a view on it.
 
     Raises OSError as `open` does, and ContainerError where the file is empty or not a regular one.

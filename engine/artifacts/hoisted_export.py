@@ -70,7 +70,7 @@ class Inputs:
         self.constants = tuple(constants)
         self.args = tuple(args)
 
-    def tree_flatten_with_keys(self) -> tuple:
+    def tree_flatten_with_keys(self) -> tuple[Any, ...]:
         """Return the constants under a name, the arguments under their positions."""
         children: list[Any] = [(jax.tree_util.GetAttrKey("constants"), self.constants)]
         children += [(jax.tree_util.SequenceKey(i), arg) for i, arg in enumerate(self.args)]
@@ -212,7 +212,7 @@ class HoistedExport:
         """
         return bytearray().join(self._pieces(vjp_order))
 
-    def save(self, path: str | os.PathLike, vjp_order: int = 0) -> None:
+    def save(self, path: str | os.PathLike[str], vjp_order: int = 0) -> None:
         """Write a file for `engine.export.load`, with derivatives up to `vjp_order`.
 
         The file appears under its name once it is complete. No constant is copied in memory.
@@ -242,10 +242,10 @@ class HoistedExport:
             operands = [constant.value if hoists else constant.operand for constant in self.held]
             return jax_internals.call_exported(program, [*operands, *flat])
 
-        def forward(*flat: Any) -> tuple[list[Any], tuple]:
+        def forward(*flat: Any) -> tuple[list[Any], tuple[Any, ...]]:
             return call(*flat), flat
 
-        def backward(flat: tuple, cotangents: Sequence[Any]) -> Any:
+        def backward(flat: tuple[Any, ...], cotangents: Sequence[Any]) -> Any:
             derivative = self.vjp()
             avals = derivative.in_avals[len(flat) :]
             fixed = map(jax_internals.cotangent, cotangents, avals)

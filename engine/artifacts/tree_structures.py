@@ -33,11 +33,11 @@ class _Keyed:
     """Node type, used in files alone, for a dictionary with keys that are not all strings."""
 
 
-def _written(named_keys: tuple[str, tuple]) -> bytes:
+def _written(named_keys: tuple[str, tuple[Any, ...]]) -> bytes:
     return json.dumps(named_keys).encode()
 
 
-def _read(auxdata: bytes) -> tuple[str, list]:
+def _read(auxdata: bytes) -> tuple[str, list[Any]]:
     name, keys = json.loads(auxdata)
     return name, [_key(key) for key in keys]
 
@@ -51,7 +51,7 @@ def _mapping(aux_data: Any, children: Any) -> Any:
     return _MAPPINGS[name](zip(keys, children, strict=True))
 
 
-def _never_filled(_: _Keyed) -> tuple[tuple, Any]:
+def _never_filled(_: _Keyed) -> tuple[tuple[Any, ...], Any]:
     raise AssertionError("structures of this type exist in files alone")
 
 

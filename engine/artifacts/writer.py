@@ -51,7 +51,7 @@ def pieces(
     numbers: dict[Hashable, int] = {}
     entries: list[dict[str, Any]] = []
     stored: list[Tensor] = []
-    by_content: dict[tuple, list[Tensor]] = {}
+    by_content: dict[tuple[Any, ...], list[Tensor]] = {}
     blobs, program_entries = [], []
     for order, (program, held) in enumerate(programs):
         for constant in held:

@@ -203,7 +203,9 @@ def _body(changed: Callable[..., dict[str, Any]] | None = None, *, lost: int | N
     return rule
 
 
-def _per_operand(values: Sequence[Any], old: int, new: Sequence[Operand], added: Any) -> tuple:
+def _per_operand(
+    values: Sequence[Any], old: int, new: Sequence[Operand], added: Any
+) -> tuple[Any, ...]:
     kept = [added if operand.place is None else values[operand.place] for operand in new]
     return (*kept, *values[old:])
 

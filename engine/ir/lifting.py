@@ -123,7 +123,7 @@ class _Lifting(BodyRewriting):
         self._key: Callable[[Any], Hashable] = constant_key if each_function_its_own else id
         self._functions: dict[int, tuple[Body, Body]] = {}
         self._lifted: dict[int, tuple[Body, _Lifted]] = {}
-        self._closed: dict[tuple, tuple[Body, Body]] = {}
+        self._closed: dict[tuple[Any, ...], tuple[Body, Body]] = {}
 
     def function(self, function: B) -> B:
         """Return a function whose arrays are constvars of its own."""

@@ -23,7 +23,7 @@ from engine.jax_internals.names import Executable
 from engine.jax_internals.settings import Settings, settings
 
 # The executables of modules of one text, by JAX's own key: devices, layouts, options.
-Executables = dict[tuple, Any]
+Executables = dict[tuple[Any, ...], Any]
 MOST_OF_ONE_TEXT = 8  # executables in one such table
 
 # The module that this thread compiles, and the table that its executable goes into.
@@ -53,7 +53,7 @@ _first_settings: weakref.WeakKeyDictionary[Any, Settings] = weakref.WeakKeyDicti
 
 
 def compile_into(
-    computation: Computation, executables_of: Callable[[Any], Executables], options: dict
+    computation: Computation, executables_of: Callable[[Any], Executables], options: dict[str, Any]
 ) -> Executable:
     """Compile a computation, or find its executable among those of its module.
 

@@ -94,7 +94,7 @@ def _symbol(attribute: Any) -> str:
     return attribute.value
 
 
-def _argument_attributes(function: Any) -> list:
+def _argument_attributes(function: Any) -> list[Any]:
     if "arg_attrs" in function.attributes:
         return list(function.arg_attrs)
     return [_ir.DictAttr.get({}) for _ in function.type.inputs]

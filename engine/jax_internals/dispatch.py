@@ -41,7 +41,7 @@ def fastpath_data(
 
 @contextlib.contextmanager
 def call_errors(
-    fun: Callable, params: PjitParams, operands: Sequence[Any], call: tuple
+    fun: Callable[..., Any], params: PjitParams, operands: Sequence[Any], call: tuple[Any, ...]
 ) -> Iterator[None]:
     """Turn errors of a call into the errors that `jax.jit` raises; `call` is (args, kwargs)."""
     name = getattr(fun, "__qualname__", getattr(fun, "__name__", str(fun)))
@@ -74,10 +74,10 @@ class Trace(NamedTuple):
     steps are apart because the hook calls JAX's tracer itself, with no frame of ours around it.
     """
 
-    fun: Callable
+    fun: Callable[..., Any]
     jit_info: JitInfo
     context: Callable[[], contextlib.AbstractContextManager[Any]]
-    stage: Callable[[Any, PjitParams, list], Any]
+    stage: Callable[[Any, PjitParams, list[Any]], Any]
 
 
 class CallCache:
@@ -100,12 +100,17 @@ class CallCache:
         """Say how full the table is, in words; part of JAX's protocol of caches."""
         return f"{self._cache.size()} of {self._cache.capacity()} functions"
 
-    def cache_keys(self) -> list:
+    def cache_keys(self) -> list[Any]:
         """Return no keys, because jaxlib does not show them; part of JAX's protocol of caches."""
         return []
 
     def dispatcher(
-        self, fun: Callable, info: JitInfo, choices: Any, cache_miss: Callable, trace: Trace
+        self,
+        fun: Callable[..., Any],
+        info: JitInfo,
+        choices: Any,
+        cache_miss: Callable[..., Any],
+        trace: Trace,
     ) -> Any:
         """Make jaxlib's callable for `fun`, which calls `cache_miss` for arguments of unseen types.
 
@@ -144,14 +149,18 @@ class CallCache:
         dispatcher._jit_info.trace = trace
         return dispatcher
 
-    def call_derived(self, params: dict, operands: Sequence[Any], cache_miss: Callable) -> Any:
+    def call_derived(
+        self, params: dict[str, Any], operands: Sequence[Any], cache_miss: Callable[..., Any]
+    ) -> Any:
         """Call a program that JAX derived from an engine program; in C++ after the first call."""
         rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
         name = params["name"]
         function = _function_of(params["jaxpr"], name.side, name.choices, rest)
         return self.flat_dispatcher(function, params, cache_miss)(*operands)
 
-    def flat_dispatcher(self, function: Callable, params: dict, cache_miss: Callable) -> Any:
+    def flat_dispatcher(
+        self, function: Callable[..., Any], params: dict[str, Any], cache_miss: Callable[..., Any]
+    ) -> Any:
         """Make jaxlib's callable for a traced program, from flat operands to flat results.
 
         `function`, the key in the table, must live as long as calls are to be quick. `params` are
@@ -180,7 +189,9 @@ class CallCache:
 
 
 @_util.weakref_lru_cache
-def _function_of(jaxpr: ClosedJaxpr, side: str, choices: Any, params: tuple) -> Callable:
+def _function_of(
+    jaxpr: ClosedJaxpr, side: str, choices: Any, params: tuple[Any, ...]
+) -> Callable[..., Any]:
     """Make the function that is the key of a derived program in a `CallCache`, while `jaxpr` lives.
 
     Side and choices are parameters beside the name in `params`: names are equal as plain strings.

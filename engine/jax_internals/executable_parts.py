@@ -189,7 +189,7 @@ def _loaded_code(code: bytes, devices: Sequence[jax.Device], device_list: Any) -
     return devices[0].client.deserialize_executable(code, device_list, options)
 
 
-def _avals(parts: ExecutableParts) -> tuple[list, list]:
+def _avals(parts: ExecutableParts) -> tuple[list[Any], list[Any]]:
     """Return the avals of all inputs and of the outputs, weak types and shardings included."""
     interface = parts.interface
     in_avals = [

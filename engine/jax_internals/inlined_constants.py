@@ -16,7 +16,7 @@ from engine.jax_internals.differences import dead_code_rule
 from engine.jax_internals.settings import held
 
 
-class Arrays(tuple):
+class Arrays(tuple[Any, ...]):
     """The arrays that an equation makes; a param of it, told apart by identity."""
 
     __slots__ = ()

@@ -67,7 +67,7 @@ _marking = threading.RLock()  # reentrant: a finalizer of the user's may call pr
 
 def lower(
     types: Sequence[Any],
-    params: dict,
+    params: dict[str, Any],
     hoisted: Hoisted,
     *,
     lowering_platforms: tuple[str, ...] | None = None,
@@ -117,7 +117,7 @@ def _mark_kept(lowered: pxla.MeshComputation, num_const_args: int) -> None:
     mark_const_args(lowered.stablehlo(), count, after)
 
 
-def _const_types(hoisted: Hoisted, types: Sequence[Any], params: dict) -> list:
+def _const_types(hoisted: Hoisted, types: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """Return the types of const args, without placement where one follows arguments elsewhere."""
     if not hoisted.const_args:
         return []
@@ -142,7 +142,7 @@ def _const_type(value: Any) -> Any:
     return pjit.convert_to_metaty(value)
 
 
-def const_operands(params: dict, count: int) -> dict:
+def const_operands(params: dict[str, Any], count: int) -> dict[str, Any]:
     """Return the params of jit with `count` unconstrained operands before the others."""
     if not count:
         return params
@@ -154,7 +154,7 @@ def const_operands(params: dict, count: int) -> dict:
     )
 
 
-def options_of(params: dict) -> tuple[str, ...]:
+def options_of(params: dict[str, Any]) -> tuple[str, ...]:
     """Return which options for shardings, layouts and the compiler a jit equation was given.
 
     Example::
@@ -168,7 +168,9 @@ def options_of(params: dict) -> tuple[str, ...]:
     return (*given, *(["compiler_options"] if params["compiler_options_kvs"] else []))
 
 
-def without_arguments(params: dict, closed_jaxpr: ClosedJaxpr, name: str) -> dict:
+def without_arguments(
+    params: dict[str, Any], closed_jaxpr: ClosedJaxpr, name: str
+) -> dict[str, Any]:
     """Return the params of jit for a program without arguments; the rest is as in `params`."""
     num_results = len(closed_jaxpr.outvars)
     return params | {

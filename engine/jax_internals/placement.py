@@ -43,7 +43,7 @@ def with_arguments(
     )
 
 
-def platforms_of_context(params: dict) -> tuple[str, ...] | None:
+def platforms_of_context(params: dict[str, Any]) -> tuple[str, ...] | None:
     """Return the platform that an abstract mesh, in context at tracing, names; None without one."""
     mesh = params["ctx_mesh"]
     if not isinstance(mesh, jax.sharding.AbstractMesh) or mesh.abstract_device is None:
@@ -51,7 +51,7 @@ def platforms_of_context(params: dict) -> tuple[str, ...] | None:
     return (mesh.abstract_device.platform,)
 
 
-def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
+def computing_device(types: Sequence[Any], params: dict[str, Any]) -> jax.Device | None:
     """Return this process's first device that a program with arguments of these types runs on.
 
     None where there is none: with an abstract mesh, or with devices that exist only as a target for
@@ -68,7 +68,7 @@ def computing_device(types: Sequence[Any], params: dict) -> jax.Device | None:
 
 
 def devices_of(
-    types: Sequence[Any], params: dict, num_const_args: int = 0
+    types: Sequence[Any], params: dict[str, Any], num_const_args: int = 0
 ) -> tuple[tuple[jax.Device, ...] | None, bool]:
     """Return the devices of a program, const args aside, and whether anything decides them.
 

@@ -83,7 +83,7 @@ class Settings:
 
     __slots__ = ("_hash", "_values")
 
-    def __init__(self, values: tuple) -> None:
+    def __init__(self, values: tuple[Any, ...]) -> None:
         self._values, self._hash = values, hash(values)
 
     def __hash__(self) -> int:

@@ -11,7 +11,7 @@ def params_of(stage: Any) -> dict[str, Any]:
     return stage._params
 
 
-def argument_types_of(lojax: Any) -> list:
+def argument_types_of(lojax: Any) -> list[Any]:
     """Return JAX's type of each argument, as `argument_types` makes them."""
     return lojax._meta_tys_flat
 

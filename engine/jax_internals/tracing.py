@@ -25,7 +25,7 @@ _JIT_OPTIONS = {
 }
 
 
-def jit_info(fun: Callable, options: dict[str, Any]) -> JitInfo:
+def jit_info(fun: Callable[..., Any], options: dict[str, Any]) -> JitInfo:
     """Parse the options of `jax.jit`, with its errors, without making its dispatcher."""
     if not options.keys() <= _JIT_OPTIONS.keys():
         stock_jit(fun, **options)  # raises, and names the unknown option
@@ -42,12 +42,12 @@ def check_tracing_is_allowed(jit_info: JitInfo) -> None:
 
 # Traces a function for a call; returns JAX's record of the traced program, and its operands. JAX's
 # own function, because a function around it would make the user's stack deeper than `jax.jit` does.
-infer_params: Callable[[Callable, JitInfo, tuple, dict], tuple[PjitParams, list]] = (
-    pjit._infer_params
-)
+infer_params: Callable[
+    [Callable[..., Any], JitInfo, tuple[Any, ...], dict[str, Any]], tuple[PjitParams, list[Any]]
+] = pjit._infer_params
 
 
-def argument_types(args: Sequence[Any]) -> list:
+def argument_types(args: Sequence[Any]) -> list[Any]:
     """Return JAX's type of each argument: aval, sharding, format, and whether it is committed."""
     return [pjit.convert_to_metaty(arg) for arg in args]
 
@@ -84,7 +84,7 @@ def expanded(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     return _partial_eval.lower_jaxpr2(closed_jaxpr)
 
 
-def check_arguments(args: Sequence[Any]) -> list:
+def check_arguments(args: Sequence[Any]) -> list[Any]:
     """Validate operands as JAX does before it executes, and strip trivial tracers."""
     for arg in args:
         dispatch.check_arg(arg)
@@ -93,7 +93,7 @@ def check_arguments(args: Sequence[Any]) -> list:
     return values
 
 
-def bind_jit(args: Sequence[Any], params: dict) -> list:
+def bind_jit(args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """Apply JAX's jit primitive, for which every transformation has a rule."""
     return pjit.jit_p.bind(*args, **params)
 

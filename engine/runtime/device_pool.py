@@ -20,7 +20,7 @@ from engine.ir.jaxprs import constant_key
 
 # For each piece of host memory: its owner, because the address may be reused after the owner is
 # gone, and the device arrays made from it, one for each placement.
-_Entry = tuple[weakref.ref, list[weakref.ref]]
+_Entry = tuple[weakref.ref[Any], list[weakref.ref[Any]]]
 _pool: dict[Hashable, _Entry] = {}
 
 
@@ -79,7 +79,7 @@ def _remember(const: np.ndarray, array: jax.Array) -> None:
     entry[1][:] = arrays
 
 
-def _forget(key: Hashable, owner: weakref.ref) -> None:
+def _forget(key: Hashable, owner: weakref.ref[Any]) -> None:
     entry = _pool.get(key)
     if entry is not None and entry[0] is owner:
         del _pool[key]

@@ -51,7 +51,7 @@ def plan_of(
 
 
 def lower_plan(
-    pipeline: Pipeline, plan: LoweringPlan, types: list, params: dict, **options: Any
+    pipeline: Pipeline, plan: LoweringPlan, types: list[Any], params: dict[str, Any], **options: Any
 ) -> jax_internals.Computation:
     """Have JAX lower a plan: a program that takes the const args, then the user's arguments.
 
@@ -87,7 +87,7 @@ def lower_traced(
         raise jax_internals.with_arguments(error, lojax.fun_name, types, names) from None
 
 
-def _donated_avals(types: list, params: dict, lowering_parameters: Any) -> list:
+def _donated_avals(types: list[Any], params: dict[str, Any], lowering_parameters: Any) -> list[Any]:
     if True not in params["donated_invars"]:
         return []
     if lowering_parameters is not None and lowering_parameters.for_export:
@@ -103,8 +103,8 @@ def _lower(
     pipeline: Pipeline,
     plan: LoweringPlan,
     const_args: tuple[Any, ...],
-    types: list,
-    params: dict,
+    types: list[Any],
+    params: dict[str, Any],
     **options: Any,
 ) -> jax_internals.Computation:
     closed_jaxpr = plan.closed_jaxpr
@@ -135,8 +135,8 @@ class _Request(NamedTuple):
     """
 
     pipeline: Pipeline
-    types: list
-    params: dict
+    types: list[Any]
+    params: dict[str, Any]
     donated: Sequence[Any]
     may_run: bool
 

@@ -291,5 +291,5 @@ def _are_equal_embedded(one: Any, other: Any) -> bool:
     return _bits(np.asarray(one)) == _bits(np.asarray(other))
 
 
-def _bits(array: np.ndarray) -> tuple:
+def _bits(array: np.ndarray) -> tuple[Any, ...]:
     return array.dtype, array.shape, [stride == 0 for stride in array.strides], array.tobytes()

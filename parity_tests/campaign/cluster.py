@@ -142,7 +142,7 @@ class ClusterRunner:
     patience: float = PATIENCE_SECONDS
     _unfit: dict[str, str] = field(default_factory=dict)  # why, by the address of the worker
     # Futures that only some workers may run, with the addresses of these workers, by key.
-    _bound: dict[str, tuple[Future, list[str]]] = field(default_factory=dict)
+    _bound: dict[str, tuple[Future[Any], list[str]]] = field(default_factory=dict)
     _moved: Counter[str] = field(default_factory=Counter)  # how often, by the key of the task
     _there: set[str] = field(default_factory=set)  # the addresses of the workers at the last look
 
@@ -193,7 +193,9 @@ class ClusterRunner:
             yield task, outcome
             self._fill(client, futures, tasks, in_hand)
 
-    def _ended(self, client: Client, futures: Any, in_hand: dict[str, Task]) -> Iterator[Future]:
+    def _ended(
+        self, client: Client, futures: Any, in_hand: dict[str, Task]
+    ) -> Iterator[Future[Any]]:
         """Give the futures of tasks in hand as they end; move those whose workers are gone."""
         looked = -_LOOK_SECONDS
         while not futures.is_empty():
@@ -243,7 +245,7 @@ class ClusterRunner:
             return max(1, len({each["host"] for each in workers.values()}))
         return max(_AT_LEAST, _AHEAD * sum(each["nthreads"] for each in workers.values()))
 
-    def _submit(self, client: Client, task: Task) -> Future:
+    def _submit(self, client: Client, task: Task) -> Future[Any]:
         where: dict[str, Any] = {}
         fit = self._fit(client)
         if self._unfit and not fit:
@@ -277,7 +279,7 @@ class _SchedulerGoneError(Exception):
     """The scheduler went away, with the tasks that it had."""
 
 
-def _outcome(task: Task, future: Future) -> TaskResult | TaskLost | None:
+def _outcome(task: Task, future: Future[Any]) -> TaskResult | TaskLost | None:
     """Return what a task came to; None where the worker that has its result does not answer.
 
     Dask runs the task again when it gives that worker up. Raises `_SchedulerGoneError`.

@@ -21,7 +21,7 @@ from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.task_process import TaskFiles
 from parity_tests.campaign.tasks import Task, TaskResult
 from parity_tests.fuzz.recipe import Recipe
-from parity_tests.judge.refused import is_refused
+from parity_tests.judge.refused_by_stock import is_refused
 from parity_tests.processes.protocol import Progress, write
 from parity_tests.processes.refusing_folder import refusals
 from parity_tests.processes.signs_of_life import signs_told

@@ -24,7 +24,7 @@ from parity_tests.cli.terminal import (
     say_wrapped,
 )
 from parity_tests.evidence.tolerance_ladder import worst_rung
-from parity_tests.judge.beside_the_verdict import what_it_changed
+from parity_tests.judge.program_notes import what_it_changed
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,

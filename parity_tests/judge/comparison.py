@@ -228,7 +228,7 @@ class PairComparison:
                 yield self._comparison(name, "different", *values, "; ".join(failing))
 
     def _left_inlined(self) -> list[Comparison]:
-        """Name the arrays that simplified was to hoist, and that stay inlined on both sides."""
+        """Name the arrays that simplified should hoist, and that stay inlined on both sides."""
         arrays = left_inlined(self.pair.left, self.pair.right)
         if not arrays:
             return []

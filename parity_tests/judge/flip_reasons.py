@@ -14,8 +14,8 @@ from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
 from parity_tests.judge.limits_exceeded import is_beyond_doubt
-from parity_tests.judge.one_mode import pair_before_flip, what_differs_too, what_helps
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
+from parity_tests.judge.same_mode import pair_before_flip, what_differs_too, what_helps
 from parity_tests.judge.written_arrays import OF_VALUES, of_written
 from reports.rows import (
     Comparison,

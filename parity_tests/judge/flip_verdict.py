@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.judge import flip_costs, flip_gains, flip_reasons, flip_work, reasons_as_written
 from parity_tests.judge.across_flip import AcrossFlip
-from parity_tests.judge.beside_the_verdict import of_hazards
-from parity_tests.judge.by_chance import finding_of, without_chance
+from parity_tests.judge.chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
+from parity_tests.judge.program_notes import of_hazards
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate

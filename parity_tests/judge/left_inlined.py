@@ -1,4 +1,4 @@
-"""Captured arrays that simplified was to hoist, and that its module still holds as constants."""
+"""Captured arrays that simplified should hoist, and that its module holds as constants."""
 
 from __future__ import annotations
 

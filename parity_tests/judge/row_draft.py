@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from parity_tests.judge.by_chance import with_chance_marked
+from parity_tests.judge.chance import with_chance_marked
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import Conclusion
 from reports.rows import Observation, ProgramRow, TimeSamples

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.exception_texts import first_line
 from parity_tests.judge import flip_verdict
-from parity_tests.judge.beside_the_verdict import notes
-from parity_tests.judge.by_chance import finding_of, in_words, without_chance
 from parity_tests.judge.calls_as_written import failure_after, new_failure_in_words
+from parity_tests.judge.chance import finding_of, in_words, without_chance
 from parity_tests.judge.findings import Findings
+from parity_tests.judge.program_notes import notes
 from parity_tests.judge.sides import Sides, mode_of
 from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
 from reports.rows.check_names import AS_WRITTEN, DONATING

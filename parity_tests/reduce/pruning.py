@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import replace
+from typing import TypeVar
 
 from parity_tests.reduce.draft import CALLS, Body, Draft, Equation, free, numbers, reads
+
+T = TypeVar("T")
 
 
 def cleaned(draft: Draft) -> Draft:
@@ -133,5 +136,5 @@ def _carry_of_while(equation: Equation, wanted: set[int]) -> set[int]:
         carry |= more
 
 
-def _chosen(items: tuple, which: Collection[int]) -> tuple:
+def _chosen(items: tuple[T, ...], which: Collection[int]) -> tuple[T, ...]:
     return tuple(items[n] for n in which)

@@ -9,10 +9,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.reduce import edits
 from parity_tests.reduce.draft import Draft, Path, size
+
+T = TypeVar("T")
 
 
 class _OutOfBudgetError(Exception):
@@ -89,7 +92,7 @@ class Search:
         if len(free_to_go) > 1:
             self._keep(free_to_go, lambda part: edits.cut(start, path, held | set(part)))
 
-    def _keep(self, items: Sequence, candidate: Callable[[Sequence], Draft]) -> None:
+    def _keep(self, items: Sequence[T], candidate: Callable[[Sequence[T]], Draft]) -> None:
         """Delta-debug; where all items together show it no longer, there is nothing to do."""
         if self._shows(candidate(items)):
             ddmin(items, lambda part: self._shows(candidate(part)))

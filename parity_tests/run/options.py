@@ -12,9 +12,9 @@ from reports.rows import SIDES, Side
 # "unconfirmed" leaves out those that ours and stock JAX's sides show alike.
 RunAgain = Literal["all", "unconfirmed"]
 # Hazards are properties of a program, so one side detects them: the first of these that is run.
-# The sides come last that a hazard makes fail.
+# Sides that a hazard breaks come last.
 _DETECT_HAZARDS: tuple[Side, ...] = ("jax-legacy", "legacy", "jax-simplified", "simplified")
-# The side whose own trace has them, which recording makes slower: only where nothing is timed.
+# This side's own trace shows the rest. Recording slows it, so only where nothing is timed.
 _TRACES_AS_AFTER: Side = "jax-simplified"
 
 

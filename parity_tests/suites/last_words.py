@@ -1,4 +1,4 @@
-"""A process that reports when pytest's own process dies: by a signal, or for want of memory.
+"""A process that reports when pytest's own process dies: by a signal, or out of memory.
 
 It waits at the end of a pipe. pytest's process says that it ends, or the pipe closes without a
 word; then the journals hold all that was finished, and the test that was running.

@@ -43,8 +43,8 @@ Said: TypeAlias = Value | Values | ComparedLeaves
 class ComparedPair(Row):
     """All metrics of two sides, in order.
 
-    `like` names a pair before. A number in `metrics` stands for as many metrics that are as they
-    are there, a negative one for as many of there that are not here.
+    `like` names a pair before. In `metrics` a number n copies the next n metrics of that pair, and
+    -n skips n of them.
     """
 
     left: Side

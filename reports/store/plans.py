@@ -246,7 +246,7 @@ def _several(run: int) -> str:
 def _has_times(ran: Finished) -> bool:
     """Say whether a program has times of each side: all processes that take them may have failed.
 
-    A program without is timed again when its campaign goes on.
+    Programs without times are timed when their campaign goes on.
     """
     program = ran.program
     return program is not None and program.sides.keys() <= {each.side for each in program.samples}

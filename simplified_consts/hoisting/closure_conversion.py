@@ -49,7 +49,7 @@ class Conversion:
 
     key_if_wanted: Callable[[Any], Hashable | None]
     unconverted: set[str] = field(default_factory=set)
-    _converted: dict[tuple, tuple[Body, Body]] = field(default_factory=dict)
+    _converted: dict[tuple[Any, ...], tuple[Body, Body]] = field(default_factory=dict)
     _needs: dict[int, tuple[Body, dict[Hashable, Any]]] = field(default_factory=dict)
     _keys: dict[int, tuple[Any, Hashable | None]] = field(default_factory=dict)
 
@@ -138,7 +138,7 @@ class Conversion:
         """Replace wanted Literals, and the Vars in `substitution`, with the leading inputs."""
         keys = self._keys
 
-        def read(atoms: Sequence[Any]) -> list:
+        def read(atoms: Sequence[Any]) -> list[Any]:
             atoms = list(atoms)
             for i, atom in enumerate(atoms):
                 if isinstance(atom, Literal):

@@ -138,7 +138,7 @@ class _Rest:
             return body
         return replaced(body, eqns=eqns, outvars=outvars)
 
-    def _equation(self, scope: Scope, index: int, eqn: JaxprEqn, invars: list) -> JaxprEqn:
+    def _equation(self, scope: Scope, index: int, eqn: JaxprEqn, invars: list[Any]) -> JaxprEqn:
         changed: dict[int, Any] = {}
         for inner in scope.within.get(index, ()):
             body = self.body(inner)

@@ -111,6 +111,8 @@ class _ModuleReads:
 
     reads: Reads
     _captured: WeakKeyDictionary[Any, int] = field(default_factory=WeakKeyDictionary)
+    # JAX's own property: the one that records would take our read for one of the program.
+    _flag: Any = field(default_factory=lambda: vars(type(jax.config)).get(FLAG))
 
     def replacements(self) -> Iterator[tuple[type, str, Any]]:
         """Yield what stands in the place of JAX's methods: the class, the name and the method."""
@@ -140,7 +142,7 @@ class _ModuleReads:
         def read(stage: Any, *args: Any, **kwargs: Any) -> Any:
             captured = self._captured.get(stage)
             if captured is not None:
-                is_passed = getattr(jax.config, FLAG)
+                is_passed = self._flag is not None and self._flag.__get__(jax.config)
                 self.reads.note("module", Seen(captured if is_passed else 0))
             return original(stage, *args, **kwargs)
 

@@ -7,7 +7,7 @@ import pytest
 
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.by_chance import without_chance
+from parity_tests.judge.chance import without_chance
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.repetition import (

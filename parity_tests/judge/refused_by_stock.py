@@ -1,4 +1,4 @@
-"""Generated programs that are no programs of JAX: stock JAX raises on them, too."""
+"""Generated programs that stock JAX rejects, too."""
 
 from __future__ import annotations
 
