@@ -180,7 +180,7 @@ def _findings(result: SuiteResult) -> Iterator[sarif.SarifFinding]:
             continue
         seen.add(each.program)
         yield from _findings_of(each)
-    for row in result.fixed:
+    for row in (*result.fixed, *result.misspelt):
         file, line = _place(row.where)
         yield sarif.SarifFinding(_GONE, sarif.shown(entry(row)), "error", file, line)
 

@@ -22,7 +22,7 @@ EXPECTED = {
     "leaves": ("yes, at a price", 0, "left"),
     "costs": ("yes, at a price", 0, ""),
     "reads": ("no", 1, "read"),
-    "donated": ("no", 1, "donated"),
+    "donated": ("no", 1, "donate"),
     "magnifies": ("no", 1, "cause: constant folding"),
 }
 

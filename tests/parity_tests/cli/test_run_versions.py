@@ -10,7 +10,7 @@ import pytest
 from parity_tests.cli import app, last_failed
 from parity_tests.run import each_version
 from parity_tests.run.each_version import EachVersion, Interpreter
-from reports.output.json_file import load_grid
+from reports.output.json_file import load_result
 from reports.rows.grid_row import GridVersion
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -176,7 +176,7 @@ def test_every_report_of_a_grid_is_written(canned, tmp_path):
     canned(*built.rich().versions)
     files = {name: tmp_path / f"grid.{name}" for name in ("json", "md", "html")}
     run(*(f"--report={name}:{file}" for name, file in files.items()))
-    assert load_grid(files["json"]).headline.flip == "no"
+    assert load_result(files["json"]).headline.flip == "no"
     assert files["md"].read_text().startswith("# constparity: flip: no on some versions")
     assert files["html"].read_text().startswith("<!DOCTYPE html>")
 

@@ -7,7 +7,7 @@ import pytest
 
 from parity_tests.suites.known.accepted import Accepted
 from parity_tests.suites.known.entries import KnownFileError, matches, read_lists
-from reports.output.json_file import load_suite
+from reports.output.json_file import load_result
 
 TESTS = """
 @jax.jit
@@ -45,7 +45,7 @@ BOTH = (
 
 
 def states(suite):
-    return {each.where: each.state for each in load_suite(suite.folder / "out.json").known}
+    return {each.where: each.state for each in load_result(suite.folder / "out.json").known}
 
 
 def test_known_differences_are_xfailed_and_new_ones_fail(suite):

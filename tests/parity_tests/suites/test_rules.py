@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.output.json_file import load_suite
+from reports.output.json_file import load_result
 
 TESTS = """
 BIG = jnp.ones((200, 200))
@@ -49,7 +49,7 @@ def test_rules_judge_what_the_suite_collected(suite):
     rules = ("--constparity-fail=different,new-failure", "--constparity-fail=larger:1x")
     run = suite.run(*BOTH, *rules, "--constparity-report=json:out.json", "-n2", timeout=500)
     assert run.outcomes == {"passed": 2}, run.output
-    measured = load_suite(suite.folder / "out.json").measured
+    measured = load_result(suite.folder / "out.json").measured
     assert (measured.programs, measured.rounds, measured.problem) == (2, 0, "")
     states = {each.rule: bool(each.broken_by) for each in measured.rules}
     assert states["different"] is states["new-failure"] is False

@@ -8,7 +8,7 @@ from waiting import await_
 
 from parity_tests.cli import app
 from reports.output.formats import SUITE_FORMATS
-from reports.output.json_file import load_suite
+from reports.output.json_file import load_result
 
 TESTS = """
 @jax.jit
@@ -33,7 +33,7 @@ def test_every_format_of_a_difference(suite, capsys):
     out = suite.folder / "out"
     assert sorted(os.listdir(out)) == sorted(SUITE_FORMATS)
     assert sum("report: " in line for line in run.section) == len(SUITE_FORMATS)
-    result = load_suite(out / "json")
+    result = load_result(out / "json")
     assert [each.name for each in result.programs] == ["step", "<lambda>"]
     assert [each.test for each in result.failing] == ["test_planted.py::test_step"]
     assert result.versions.device_kind == "cpu"
@@ -131,7 +131,7 @@ def test_a_process_that_dies_has_its_reports_written(suite):
     assert run.returncode == 9
     written = suite.folder / "out" / "a.json"
     await_(written.exists)
-    result = load_suite(written)
+    result = load_result(written)
     assert [each.test for each in result.lost] == ["test_planted.py::test_zz_dies"]
     assert [each.name for each in result.failing] == ["step"]
     assert "the process of the tests died" in result.outside[0]
