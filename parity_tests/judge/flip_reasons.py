@@ -151,7 +151,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
         return
     read = read_that_changes(flip) if outcome == "different" and not placement else None
     if metric == AS_WRITTEN:
-        if outcome != "equal":
+        if outcome in ("different", "not compared"):  # "not judged" is chance
             yield reasons_as_written.of_calls(flip, comparison)
     elif metric in effects.METRICS:
         yield from effect_reasons.of_effects(flip, metric)

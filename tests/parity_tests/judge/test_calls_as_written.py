@@ -1,5 +1,7 @@
 """Calls of a program as it is written, across the flip: what counts, and what it comes to."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from parity_tests.evidence import values
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.calls_as_written import LEAKED, compare
 from parity_tests.judge.comparison import PairComparison
-from parity_tests.judge.findings import Findings
+from parity_tests.judge.findings import Findings, NotRepeatable
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.sides import Pair
 from parity_tests.judge.unrepeated import across, within
@@ -347,3 +349,16 @@ def test_calls_that_change_from_run_to_run_are_chance():
     after = observation(STOCK[1], gives(TWO))
     comparisons = PairComparison(Evidence(first), Evidence(after)).comparisons()
     assert set(across(Findings((first, after), tuple(comparisons)), STOCK)) == {(AS_WRITTEN, "")}
+
+
+def test_what_is_chance_in_calls_as_written_is_no_difference_of_the_flip():
+    before, after = observation(STOCK[0], gives()), observation(STOCK[1], gives(TWO))
+    comparisons = tuple(PairComparison(Evidence(before), Evidence(after)).comparisons())
+    found = Findings((before, after), comparisons)
+    assert decide(found, (), [STOCK]).outcome == "different"
+    chance = NotRepeatable(
+        side=STOCK[0], what="it draws", action="seed it",
+        explained=frozenset({(AS_WRITTEN, "")}),
+    )  # fmt: skip
+    by_chance = dataclasses.replace(found, not_repeatable=chance)
+    assert decide(by_chance, (), [STOCK]).outcome == "not repeatable"
