@@ -110,12 +110,11 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     slack = tolerance(left.dtype) / 10 * _scale(one.largest_truth)
     far = ARBITER_REACH * tolerance(left.dtype) * max(1.0, one.largest_truth)
     said = "errors of {:.2g} and {:.2g} against a run in double precision".format(*measures[1])
-    if all(map(_are_whole, (left, right, truth))):
-        return Arbitration(False, f"{said}, in whole numbers")
     if not min(measures[1]) <= far:
         return Arbitration(False, f"{said}, too large for it to tell")
     if all(max(pair) <= k * min(pair) + slack for pair in measures):
-        return Arbitration(True, said)
+        are_whole = all(map(_are_whole, (left, right, truth)))
+        return Arbitration(not are_whole, said + ", in whole numbers" * are_whole)
     nearer: Literal["first", "second"] = "first" if measures[0][0] < measures[0][1] else "second"
     return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
 
