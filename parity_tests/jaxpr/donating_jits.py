@@ -46,11 +46,18 @@ def donating_jits(closed: Any, inputs: Sequence[Any]) -> list[DonatingJit]:
     return found
 
 
-def calls_own_jit(closed: Any) -> bool:
-    """Say whether a program calls a jitted function of a user or a library; JAX has its own."""
-    return any(
-        _is_jit(equation) and kind_of_file(_file_of(equation.params["jaxpr"])) != "machinery"
-        for equation in inner(closed).eqns
+def own_jits(closed: Any) -> frozenset[str]:
+    """Return where the jitted functions of a user or a library stand that a program calls.
+
+    Example::
+
+        own_jits(jax.make_jaxpr(lambda x: jitted(x))(x))  # {"step at model.py:12"}
+    """
+    bodies = [each.params["jaxpr"] for each in inner(closed).eqns if _is_jit(each)]
+    return frozenset(
+        inner(each).debug_info.func_src_info
+        for each in bodies
+        if kind_of_file(_file_of(each)) != "machinery"
     )
 
 

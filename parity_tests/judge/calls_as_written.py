@@ -49,7 +49,7 @@ def compare(pair: Pair, traced: Sequence[LeafComparison] = ()) -> list[Found]:
     """Compare the calls that both sides made; nothing where one of them made none.
 
     `traced` compares the outputs of the traced program: values that are no further apart there say
-    nothing else here. Of two runs of one side it explains nothing: both may change by chance.
+    nothing else here.
 
     Example::
 
@@ -58,7 +58,7 @@ def compare(pair: Pair, traced: Sequence[LeafComparison] = ()) -> list[Found]:
     both = list(zip(pair.left.as_written, pair.right.as_written, strict=False))
     if not both:
         return _one_alone(pair)
-    apart = next(filter(None, _apart(pair, () if pair.is_one_side else traced)), "")
+    apart = next(filter(None, _apart(pair, traced)), "")
     placed = next(filter(None, (_placed(n, *each) for n, each in enumerate(both, 1))), "")
     placed_outcome: ComparisonOutcome = "expected difference" if pair.across_modes else "different"
     return [

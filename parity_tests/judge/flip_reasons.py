@@ -151,7 +151,9 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
         return
     read = read_that_changes(flip) if outcome == "different" and not placement else None
     if metric == AS_WRITTEN:
-        if outcome in ("different", "not compared"):  # "not judged" is chance
+        new = flip.before and flip.after and calls_as_written.failure_after(flip.before, flip.after)
+        # "not judged" is chance: values change from run to run, and a new failure is told.
+        if outcome in ("different", "not compared") or (outcome == "not judged" and new):
             yield reasons_as_written.of_calls(flip, comparison)
     elif metric in effects.METRICS:
         yield from effect_reasons.of_effects(flip, metric)
@@ -283,9 +285,14 @@ def _written(flip: AcrossFlip, hazards: Sequence[Hazard]) -> list[Hazard]:
         type_
         for each in (flip.before, flip.after)
         if each
-        for type_ in (each.written_in_calls if each.as_written else each.written_in_trace)
+        for type_ in (each.written_in_calls if _was_called(each) else each.written_in_trace)
     }
     return [each for each in hazards if each.array.rpartition(" ")[2] in types]
+
+
+def _was_called(observation: Observation) -> bool:
+    """Say whether a call of the program as it is written was made, and worked."""
+    return any(each.failure is None for each in observation.as_written)
 
 
 def _of_writes(flip: AcrossFlip, written: Sequence[Hazard]) -> FlipReason:
@@ -295,9 +302,9 @@ def _of_writes(flip: AcrossFlip, written: Sequence[Hazard]) -> FlipReason:
         f"it writes into a captured NumPy array, {written[0].array}, which stock simplified on a "
         "CPU may compute with: not in every run, so equal results here say nothing"
     )
-    is_traced_anew = after is not None and (after.traced_in_each_call or not after.as_written)
+    is_traced_anew = after is not None and (after.traced_in_each_call or not _was_called(after))
     if is_traced_anew:
-        what += "; it writes when JAX traces, and may then capture the new values on both sides"
+        what += "; JAX traces whenever it writes, and may capture the new values on both sides"
     return FlipReason(
         outcome="could not compare" if is_traced_anew else "different",
         kind="hazard",

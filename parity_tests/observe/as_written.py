@@ -31,7 +31,7 @@ from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.jaxpr.captured_uses import captured_in_bodies
 from parity_tests.jaxpr.counts import JaxprFacts
-from parity_tests.jaxpr.donating_jits import calls_own_jit
+from parity_tests.jaxpr.donating_jits import own_jits
 from parity_tests.jaxpr.rewriting import replace_captured
 from parity_tests.observe import device_buffers, effect_rows, effects, failures
 from parity_tests.observe.calls import durations, without_addresses
@@ -57,7 +57,8 @@ DELETES = "deletes arrays that were there before it, as it is written"
 class Due:
     """That calls as written are due; `captured` has the types of what jits capture in them.
 
-    None stands for a program that no jit of the tester's takes: then it is not known.
+    None stands for all: it is not known where no jit of the tester's takes the program, or where a
+    jit that it holds is no equation of the trace.
     """
 
     captured: frozenset[str] | None = None
@@ -74,8 +75,10 @@ def due(lowered: Lowered, facts: JaxprFacts) -> Due | None:
         captured: Sequence[CapturedValue] = facts.captured
         is_due = bool(due_after_failure(own)) or shares_memory(lowered, facts)
     else:
-        captured = captured_in_bodies(closed)
-        is_due = calls_own_jit(closed) or bool(jits_held_by(own.fun))
+        captured, held, called = captured_in_bodies(closed), jits_held_by(own.fun), own_jits(closed)
+        is_due = bool(called or held)
+        if len(held) > len(called):  # one is inlined, or called outside of a trace alone
+            return Due()
     types_ = frozenset(captured_arrays.type_of(each.value) for each in captured)
     return Due(types_) if is_due else None
 
@@ -199,6 +202,7 @@ def _calls(program: Program, *, called: bool) -> _Made:
         with durations(heard.append):
             row, failed = _attempt(functools.partial(results.of_call, fun, args, kwargs))
         made.append(row or failed)
+        watched.look()
         tracing.append(TRACING in heard)
         if len(made) > 1 and time.perf_counter() - start > ENOUGH:
             break

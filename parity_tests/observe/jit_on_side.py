@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeGuard
 import jax
 import numpy as np
 
-from parity_tests.jaxpr.donating_jits import calls_own_jit
+from parity_tests.jaxpr.donating_jits import own_jits
 from parity_tests.own_jit import OwnJit, jitted_type
 from reports.rows import Side
 
@@ -68,7 +68,7 @@ def traced_as_it_takes(
         with suppress(Exception):
             jitted = jit(narrower.fun)
             traced = jitted.trace(*narrower.args, **narrower.kwargs)
-            if calls_own_jit(traced.jaxpr):
+            if own_jits(traced.jaxpr):
                 return narrower, jitted, traced
         raise
 

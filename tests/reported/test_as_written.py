@@ -41,9 +41,17 @@ def test_what_python_does_around_a_jit_breaks_after_the_flip(rows, name, said, a
     assert first.what.startswith(f"as it is written, {said}")
 
 
-def test_a_write_that_was_seen_is_never_safe(rows):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "writes_where_memory_may_be_shared",
+        "writes_into_what_an_inlined_jit_captured",
+        "writes_into_an_array_that_came_later",
+    ],
+)
+def test_a_write_that_was_seen_is_never_safe(rows, name):
     """Equal results of one run say nothing: the next one may have the array in shared memory."""
-    row = rows["writes_where_memory_may_be_shared"]
+    row = rows[name]
     actions = {each.action for each in row.flip.reasons if each.outcome == "different"}
     assert actions == {advice("capture a copy")}
 

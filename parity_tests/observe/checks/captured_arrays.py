@@ -177,17 +177,29 @@ class Watched:
     """
 
     def __init__(self, fun: Callable[..., Any]) -> None:
-        self._before = [(each, _checksum(each)) for each in writeable_arrays(fun)]
+        self._fun = fun
+        self._known: dict[int, tuple[np.ndarray[Any, Any], int]] = {}
+        self._written: dict[int, np.ndarray[Any, Any]] = {}
+        self.look()
+
+    def look(self) -> None:
+        """Look at the arrays that the function refers to now, which may be others than before."""
+        now = {id(each): (each, _checksum(each)) for each in writeable_arrays(self._fun)}
+        for key, (array, checksum) in now.items():
+            if key in self._known and self._known[key][1] != checksum:
+                self._written[key] = array
+        self._known = now
 
     def written(self, *, in_place: bool = False) -> tuple[str, ...]:
-        """Return the types of the arrays that were written into since, each once.
+        """Return the types of the arrays that were written into between two looks, each once.
 
         A type that another array has too, which is as it was, is left out. With `in_place` those
-        are left out that JAX copies before it computes with them.
+        are left out that JAX copies before it computes with them, because they are strided.
         """
-        same = {type_of(each) for each, before in self._before if _checksum(each) == before}
-        kept = [each for each, _ in self._before if not (in_place and _is_copied(each))]
-        return tuple(dict.fromkeys(type_of(each) for each in kept if type_of(each) not in same))
+        self.look()
+        same = {type_of(each) for key, (each, _) in self._known.items() if key not in self._written}
+        found = (each for each in self._written.values() if each.flags.c_contiguous or not in_place)
+        return tuple(dict.fromkeys(type_ for type_ in map(type_of, found) if type_ not in same))
 
 
 def type_of(array: Any) -> str:
@@ -203,11 +215,6 @@ def type_of(array: Any) -> str:
 def _checksum(array: np.ndarray[Any, Any]) -> int:
     step = max(1, array.nbytes // CHECKED_BYTES)
     return zlib.crc32(array.reshape(-1)[::step].tobytes())
-
-
-def _is_copied(array: np.ndarray[Any, Any]) -> bool:
-    """Say whether JAX computes with a copy, because the array is strided, or its dtype too wide."""
-    return not array.flags.c_contiguous or jax.dtypes.canonicalize_dtype(array.dtype) != array.dtype
 
 
 def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:

@@ -51,6 +51,8 @@ def replacements(reads: Reads) -> list[tuple[type, str, Any]]:
 
     def variable(self: Any, key: Any) -> Any:
         value = read_variable(self, key)
+        if _copying:
+            return value
         is_one_of_all = by_name.is_next(sys._getframe(1))
         if os.fsdecode(key) == FLAG.upper():
             subject: Subject = "environment" if is_one_of_all else "flag"
@@ -127,6 +129,7 @@ _STARTS = {
 
 _FILE = re.compile(r"/proc/(self|thread-self|\d+)(/task/\d+)?/environ")
 
+_copying: list[bool] = []  # while a hook reads the environment
 _told: list[Callable[[Mapping[str, str]], object]] = []
 _hooked: list[bool] = []
 
@@ -161,13 +164,21 @@ def _hook(event: str, args: tuple[Any, ...]) -> None:
     if event in _STARTS:
         place = _STARTS[event]
         given = args[place] if place is not None and place < len(args) else None
-        environment = os.environ.copy() if given is None else _decoded(given)
+        environment = _inherited() if given is None else _decoded(given)
     elif event == "open" and _is_own_environment(args[0]):
         environment = _at_start()
     else:
         return
     for each in tuple(_told):
         each(environment)
+
+
+def _inherited() -> dict[str, str]:
+    _copying.append(True)
+    try:
+        return os.environ.copy()
+    finally:
+        _copying.pop()
 
 
 def _is_own_environment(file: object) -> bool:

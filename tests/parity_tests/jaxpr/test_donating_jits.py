@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from parity_tests.jaxpr.donating_jits import calls_own_jit, donating_jits
+from parity_tests.jaxpr.donating_jits import donating_jits, own_jits
 
 X, W = jnp.arange(3.0), jnp.ones(3)
 donating = jax.jit(lambda s, t: s * 2 + t + W, donate_argnums=0)
@@ -53,5 +53,5 @@ def test_within_a_jit_or_a_branch_jax_drops_what_is_donated(fun):
 def test_jits_of_jax_are_no_own_jits_of_a_program():
     of_jax = jax.make_jaxpr(lambda x: jnp.where(x > 0, x, 1))(X)
     assert [each.primitive.name for each in of_jax.eqns].count("jit")
-    assert not calls_own_jit(of_jax)
-    assert calls_own_jit(jax.make_jaxpr(lambda x: donating(x, x))(X))
+    assert not own_jits(of_jax)
+    assert own_jits(jax.make_jaxpr(lambda x: donating(x, x))(X))

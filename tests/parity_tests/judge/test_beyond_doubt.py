@@ -133,6 +133,12 @@ def test_calls_that_seem_slower_by_far_are_measured_again(before, after, far):
     assert beyond_doubt.may_be_slower(times(*before), times(*after)) is far
 
 
+def test_medians_confirm_nothing_in_one_process_of_each_side():
+    busy = times(*[1e-3] * 20), times(*[1e-3] * 9, *[1e-2] * 11)
+    assert beyond_doubt.slower_in_all([busy]) == ()
+    assert beyond_doubt.slower_in_all([busy, busy]) == ("call",)
+
+
 def test_a_side_measured_twice_is_never_slower():
     """Calls as a busy machine has them: skewed, with pauses, and 30 % apart as a whole."""
     random = np.random.default_rng(0)

@@ -570,6 +570,9 @@ WRITEABLE = Hazard(
     what="if it is written to", fix="capture a copy",
 )  # fmt: skip
 CALL = CallAsWritten()
+NOT_MADE = CallAsWritten(
+    failure=Failure(kind="unavailable", stage="calls as written", type="KeptOutside", message="")
+)
 
 
 @pytest.mark.parametrize(
@@ -579,6 +582,11 @@ CALL = CallAsWritten()
         ({"written_in_calls": ("float32[9]",), "as_written": (CALL,)}, "safe"),
         # The tester's trace makes what the calls of the user do not make: they are what counts.
         ({"written_in_trace": ("float32[64]",), "as_written": (CALL,)}, "safe"),
+        # A call that was not made says nothing of it.
+        (
+            {"written_in_trace": ("float32[64]",), "as_written": (NOT_MADE,)},
+            "could not compare",
+        ),
         # Who writes while JAX traces may capture what was written.
         ({"written_in_trace": ("float32[64]",)}, "could not compare"),
         (

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from parity_tests.observe.environment import FLAG
 from parity_tests.observe.reads.flag import environments_told
+from parity_tests.observe.reads.recording import recording
 
 NAME = "CONSTPARITY_TEST_OF_ENVIRONMENTS"
 
@@ -34,6 +36,15 @@ def test_a_start_is_told_with_its_environment(monkeypatch, start, value):
     monkeypatch.setenv(NAME, "1")
     # Python may start a process by another way that it tells of as well.
     assert set(told_by(start)) == {value}
+
+
+def test_a_start_is_no_read_of_the_flag(monkeypatch):
+    """Though the copy that a child is given is read variable by variable."""
+    monkeypatch.setenv(FLAG.upper(), "1")
+    with recording() as reads:
+        subprocess.run(["true"], check=True)
+    assert {site.subject for site in reads.sites()} == {"environment"}
+    assert len(reads.log) == 1
 
 
 def test_nothing_is_told_after_the_block():

@@ -314,3 +314,33 @@ def fails_with_an_object_in_its_message():
 
     scale = jax.jit(lambda x: x * 2)
     return lambda x: refuses(scale(x)), (X,)
+
+
+@program
+def writes_into_what_an_inlined_jit_captured():
+    """JAX inlines its jit into the trace of the tester, and not into the calls of its user."""
+    offset = np.ones(64, np.float32)
+    add = jax.jit(lambda x: x + offset, inline=True)
+
+    def step(x):
+        y = jax.block_until_ready(add(x)) * 2
+        offset[:] += 1
+        return y
+
+    return step, (X,)
+
+
+@program
+def writes_into_an_array_that_came_later():
+    """What it captured is not the array that it held when it was built."""
+    held = {"offset": np.zeros(64, np.float32)}
+    scale = jax.jit(lambda x: x * held["offset"])
+
+    def step(x):
+        if not held["offset"].any():
+            held["offset"] = np.arange(1, 65, dtype=np.float32)
+        y = jax.block_until_ready(scale(x))
+        held["offset"][:] += 1
+        return y
+
+    return step, (X,)

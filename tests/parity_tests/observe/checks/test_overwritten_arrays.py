@@ -118,9 +118,18 @@ def test_an_attribute_that_is_set_to_another_array_is_no_write():
     assert watched.written() == ()
 
 
-def test_jax_computes_with_a_copy_of_strided_and_of_wide_arrays():
-    strided, wide, plain = np.ones(8, np.float32)[::2], np.ones(5), np.ones(6, np.float32)
-    watched = captured_arrays.Watched(lambda x: x + strided.sum() + wide.sum() + plain.sum())
-    strided[:] = wide[:] = plain[:] = 2
-    assert {*watched.written()} == {"float32[4]", "float64[5]", "float32[6]"}
+def test_jax_computes_with_a_copy_of_strided_arrays():
+    strided, plain = np.ones(8, np.float32)[::2], np.ones(6, np.float32)
+    watched = captured_arrays.Watched(lambda x: x + strided.sum() + plain.sum())
+    strided[:] = plain[:] = 2
+    assert {*watched.written()} == {"float32[4]", "float32[6]"}
     assert watched.written(in_place=True) == ("float32[6]",)
+
+
+def test_an_array_that_came_later_is_watched_from_the_next_look_on():
+    held = {"table": np.zeros(4, np.float32)}
+    watched = captured_arrays.Watched(lambda x: x + held["table"])
+    held["table"] = np.ones(4, np.float32)
+    watched.look()
+    held["table"][:] = 2
+    assert watched.written() == ("float32[4]",)
