@@ -6,6 +6,7 @@ Stock JAX on both sides: that is what a user flips.
 import pytest
 from program_files import program_file
 
+from parity_tests.advice import advice
 from parity_tests.cli.exit_codes import code_of
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
@@ -22,7 +23,7 @@ EXPECTED = {
     "leaves": ("yes, at a price", 0, "left"),
     "costs": ("yes, at a price", 0, ""),
     "reads": ("no", 1, "read"),
-    "donated": ("no", 1, "donate"),
+    "donated": ("no", 1, "Attempt to donate a buffer which is also used by the same call"),
     "magnifies": ("no", 1, "cause: constant folding"),
 }
 
@@ -57,6 +58,12 @@ def test_each_planted_problem_is_named_with_its_reason_and_exit_status(campaign)
     found = {row.name: (answer_of(row.flip), exit_of(campaign, row), named(row)) for row in rows}
     expected = {row.name: (*EXPECTED[row.name.partition("_")[0]][:2], True) for row in rows}
     assert found == expected
+
+
+def test_a_captured_array_that_is_donated_is_told_what_helps(campaign):
+    rows = programs_of(campaign, "fifty_problems.py")
+    rows = [row for row in rows if row.name.startswith("donated")]
+    assert {row.flip.reasons[0].action for row in rows} == {advice("donated")}
 
 
 def test_fifty_look_alikes_raise_no_alarm(campaign):

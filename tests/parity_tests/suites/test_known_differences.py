@@ -95,6 +95,15 @@ def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     )
 
 
+def test_a_test_that_is_not_there_on_this_platform_is_not_misspelt(suite):
+    suite.write(TESTS)
+    other_device = SCALED.replace("*::test_scaled", "test_planted.py::test_step[gpu]")
+    other_release = SCALED.replace("*::test_scaled", "test_planted.py::test_of_another_release")
+    listed(suite, STEP, other_device, other_release)
+    suite.run(*BOTH)
+    assert [*states(suite).values()][1:] == ["not judged"] * 2
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
