@@ -31,3 +31,24 @@ class SettingsFound(Row):
     settings: dict[str, str]
     variables: dict[str, str] = Field(default_factory=dict)
     raised: str = ""
+
+
+class NumberedStep(Row):
+    """One operation of a program that was numbered: its number and those of its operands.
+
+    `said` has the texts of its params by name.
+    """
+
+    number: str
+    name: str
+    operands: tuple[str, ...]
+    said: dict[str, str]
+    file: str
+    line: int
+
+
+class NumberedSteps(Row):
+    """The operations of a program in their order, and why there are none where there are none."""
+
+    steps: tuple[NumberedStep, ...] = ()
+    none: str = ""

@@ -28,6 +28,7 @@ from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
+from parity_tests.observe.numbers import numbers_of
 from parity_tests.observe.observation import described, observation_of
 from parity_tests.observe.stages import (
     Built,
@@ -39,7 +40,7 @@ from parity_tests.observe.stages import (
     StageClock,
 )
 from parity_tests.program import Program
-from reports.rows import CapturedArray, Check, Failure, Observation, Side
+from reports.rows import CapturedArray, Check, Failure, JaxprCounts, Observation, Side
 from reports.rows.check_names import DONATING, EXPORT, FLIPS, RELOAD, VALUES, WRITES, Flips
 from reports.rows.observation import LONG_STAGING
 
@@ -118,6 +119,49 @@ def measure(
         return found
     as_it_is = (due, kept) if due and kept else None
     return _with_last(program, built, found, as_it_is, on_measured, flips)
+
+
+def number(
+    program: Program,
+    side: Side,
+    *,
+    name: str | None = None,
+    on_stage: Callable[[str], object] = lambda name: None,
+) -> Observation:
+    """Trace, lower and number one program on one side; nothing is compiled or called.
+
+    Whatever the program raises is data, as in `measure`.
+
+    Example::
+
+        number(parity_tests.targets.load_one("my_model:step"), "jax-legacy").numbers.jaxpr.digest
+    """
+    clock, name = StageClock(on_stage), name or program.name
+    try:
+        with jax.disable_jit(False):
+            lowered = stages.trace_and_lower(
+                stages.build(program, side, clock), memory.rough_peak, None
+            )
+            proof, facts = stages.prove_side(lowered)
+            with clock("number"), jax_defaults():
+                numbers = numbers_of(lowered, is_one_jit=as_written.due(lowered, facts) is None)
+    except failures.WrongSideError as error:
+        failed = _failed(name, side, failures.wrong_side(error, clock.current))
+        return failed.model_copy(update={"proof": error.proof})
+    except Exception as error:  # noqa: BLE001 - as in `measure`
+        return _failed(name, side, failures.exception(error, clock.current))
+    return Observation(
+        program=name,
+        side=side,
+        measured_with=measured_with(),
+        proof=proof,
+        jaxpr=JaxprCounts(
+            equations=facts.equations,
+            captured_arrays=len(facts.captured),
+            captured_bytes=facts.captured_bytes,
+        ),
+        numbers=numbers,
+    )
 
 
 def _with_last(

@@ -232,20 +232,13 @@ def count(made: Lowered) -> Counted:
     """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
     built = made.built
     with built.clock("count"), jax_defaults():
-        closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
-        facts = counts.count(closed, embed_threshold=embed_threshold)
-        module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
-        live = live_part(closed)
-        live_captured = _live_captured(live, facts, module, embed_threshold)
-        passed = len(lowered.const_args) if built.side == "simplified" else None
-        proof = prove(built.side, facts, module, live_captured=live_captured, passed=passed)
-        if not proof.holds:
-            raise WrongSideError(proof)
+        closed, lowered = made.traced.jaxpr, made.lowered
+        facts, module, live, proof = _held_to_side(made)
         text = stablehlo.printed(lowered.compiler_ir())
         return Counted(
             facts,
             equations_at_work(live),
-            constant_work(live, embed_threshold=embed_threshold),
+            constant_work(live, embed_threshold=built.embed_threshold),
             module,
             proof,
             live,
@@ -255,6 +248,29 @@ def count(made: Lowered) -> Counted:
             bytecode_bytes=len(mlir.module_to_bytecode(lowered.compiler_ir())),
             text=text,
         )
+
+
+def prove_side(made: Lowered) -> tuple[Proof, counts.JaxprFacts]:
+    """Return the proof of the side and what the jaxpr holds. Raises `WrongSideError`."""
+    with made.built.clock("count"), jax_defaults():
+        facts, _, _, proof = _held_to_side(made)
+        return proof, facts
+
+
+def _held_to_side(
+    made: Lowered,
+) -> tuple[counts.JaxprFacts, stablehlo.ModuleCounts, Any, Proof]:
+    built = made.built
+    closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
+    facts = counts.count(closed, embed_threshold=embed_threshold)
+    module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
+    live = live_part(closed)
+    live_captured = _live_captured(live, facts, module, embed_threshold)
+    passed = len(lowered.const_args) if built.side == "simplified" else None
+    proof = prove(built.side, facts, module, live_captured=live_captured, passed=passed)
+    if not proof.holds:
+        raise WrongSideError(proof)
+    return facts, module, live, proof
 
 
 def _live_captured(

@@ -39,7 +39,8 @@ class RunOptions(Record):
     `worker_process.PROCESSES`, one of a side at a time. With more processes than sides, the
     programs of a side are divided among several. `python` is the interpreter that they run in; None
     is the one that asks. The first program of a process is called in the other form, and so are all
-    unless `flips` says that they are lowered alone, or that it is the first alone.
+    unless `flips` says that they are lowered alone, or that it is the first alone. With `proves`
+    programs are traced, lowered and numbered, and neither compiled nor called.
     """
 
     timeout: float = TIMEOUT
@@ -48,6 +49,7 @@ class RunOptions(Record):
     fresh: bool = False
     reload: bool = False
     flips: Flips = "called"
+    proves: bool = False
     hazards_on: Side | None = None
     processes: int | None = None
     python: Path | None = None

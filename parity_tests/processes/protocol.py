@@ -13,7 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
-from parity_tests.evidence.found import HazardsFound, SettingsFound
+from parity_tests.evidence.found import HazardsFound, NumberedSteps, SettingsFound
 from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Failure, Side
 from reports.rows.bench import BenchTurn, TurnTaken
@@ -276,6 +276,15 @@ class PrintJaxpr(Question[PrintedJaxpr]):
     side: Side
 
 
+class NumberSteps(Question[NumberedSteps]):
+    """Number one program on a side, its jaxpr or its module, and say what was numbered where."""
+
+    kind: Literal["number steps"] = "number steps"
+    target: str
+    side: Side
+    what: Literal["jaxpr", "module"]
+
+
 class TakeBenchTurn(Question[TurnTaken]):
     """Measure rows of the benchmark, in steps: on `says_on` the process says that it waits."""
 
@@ -290,7 +299,8 @@ class RunJobs(Record):
     Each is called `steady_calls` times to time it. With `reload` it is also exported and reloaded,
     and with `hazards` its hazards are detected. Where the flag flips, the other form of all but the
     first is `"called"`, or `"lowered"` alone, or left out, where it is of the `"first"`. Peaks of
-    host memory are exact for the first program, and with `exact_peaks` for all.
+    host memory are exact for the first program, and with `exact_peaks` for all. With `proves` they
+    are numbered once they are lowered, and nothing is compiled.
     """
 
     kind: Literal["run jobs"] = "run jobs"
@@ -301,6 +311,7 @@ class RunJobs(Record):
     reload: bool = False
     hazards: bool = False
     flips: Flips = "called"
+    proves: bool = False
 
 
 class ServeJobs(Record):
@@ -346,6 +357,7 @@ Request = Annotated[
     | TunePolicy
     | ReadDraft
     | PrintJaxpr
+    | NumberSteps
     | TakeBenchTurn
     | RunJobs
     | ServeJobs

@@ -238,6 +238,7 @@ class SideRun:
             reload=self.options.reload,
             hazards=self._hazards,
             flips=self.options.flips,
+            proves=self.options.proves,
             # Without times and a limit, nobody judges them but in the first program of a process.
             exact_peaks=bool(self.options.steady_calls or self.options.memory_limit),
         )

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from parity_tests.evidence.found import HazardsFound, SettingsFound
+from parity_tests.evidence.found import HazardsFound, NumberedStep, NumberedSteps, SettingsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
     DraftRead,
@@ -290,6 +290,30 @@ def print_jaxpr(request: protocol.PrintJaxpr, desk: Desk) -> PrintedJaxpr:
     fun, args, kwargs = load(request.target).build()
     closed = jitted_on(fun, request.side).trace(*args, **kwargs).jaxpr
     return PrintedJaxpr(text=without_addresses(str(closed)), lines=lines_of(closed))
+
+
+def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedSteps:
+    """Say what was numbered where in one program on a side."""
+    from parity_tests.observe import memory, numbers, stages
+    from parity_tests.proof.numbers import UndecidedError
+
+    clock = stages.StageClock(lambda name: None)
+    built = stages.build(load(request.target), request.side, clock)
+    lowered = stages.trace_and_lower(built, memory.rough_peak, None)
+    try:
+        found = numbers.numbered_jaxpr(lowered)
+    except UndecidedError as error:
+        return NumberedSteps(none=str(error))
+    return NumberedSteps(
+        steps=tuple(
+            NumberedStep(
+                number=step.number.hex(), name=step.name,
+                operands=tuple(each.hex() for each in step.operands),
+                said=said, file=file, line=line,
+            )
+            for step, said, file, line in numbers.steps_of(found)
+        )
+    )  # fmt: skip
 
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:

@@ -221,6 +221,12 @@ class _Runner:
                 return measure.Measured(failed), None
             finally:
                 self.process.has_imported(job.target)
+            if how.proves:
+                found = measure.number(
+                    program, how.side, name=job.name,
+                    on_stage=lambda name: self.say(f"stage {name}"),
+                )  # fmt: skip
+                return measure.Measured(found), None
             once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None
             measured = measure.measure(
                 once.program if once else program,

@@ -36,6 +36,7 @@ HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]
     protocol.TunePolicy: answers.tune_policy,
     protocol.ReadDraft: answers.read_draft,
     protocol.PrintJaxpr: answers.print_jaxpr,
+    protocol.NumberSteps: answers.number_steps,
     protocol.TakeBenchTurn: answers.take_bench_turn,
     protocol.RunJobs: jobs.run_jobs,
     protocol.ServeJobs: jobs.serve_jobs,

@@ -109,6 +109,34 @@ class StableHloCounts(Row):
         return {name: count for name, count in names.items() if name not in _MOVING}
 
 
+class ProgramNumber(Row):
+    """A jaxpr or a module by value numbering: its digest, and how much that covers.
+
+    Equal digests are one computation, in any process and on any machine (docs/proof.md).
+    """
+
+    digest: str = ""  # "" where it is undecided
+    # With calls that are not expanded; "" where the program is about as large as it is written.
+    by_calls: str = ""
+    undecided: str = ""  # what has no rule, by its name
+    types: str = ""  # of the arguments and the results
+    operations: int = 0
+    constants: int = 0
+    bodies: int = 0
+    effects: int = 0
+
+
+class Numbers(Row):
+    """A program by value numbering; `module` is None where it was not lowered.
+
+    `is_one_jit` is False where its user calls more than the one jitted function that was traced.
+    """
+
+    jaxpr: ProgramNumber
+    module: ProgramNumber | None = None
+    is_one_jit: bool = True
+
+
 class ExecutableCounts(Row):
     """Counts over the optimised HLO, and the executable."""
 
@@ -259,6 +287,7 @@ class Observation(Row):
     proof: Proof | None = None  # which side was really in force
     jaxpr: JaxprCounts | None = None  # of the traced program
     stablehlo: StableHloCounts | None = None  # of the lowered module
+    numbers: Numbers | None = None  # of the traced program and of the lowered module
     executable: ExecutableCounts | None = None  # of what XLA made of the module
     memory: MemoryStats | None = None  # XLA's own analysis of one call
     # Bytes of the device buffers, each once, that hold captured arrays and const args after a call

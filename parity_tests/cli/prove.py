@@ -1,0 +1,132 @@
+"""The command `constparity prove`: what it asks, prints, and exits with."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.display import Display
+from parity_tests.cli.exit_codes import Exit, fail, nothing_collected
+from parity_tests.cli.options import OUTPUT, Jobs, ProgramTimeout, Sides, Targets, parse_sides
+from parity_tests.cli.python_option import OnePython, interpreters
+from parity_tests.cli.report_option import checked_reports, write_reports
+from parity_tests.cli.selecting import Choosing, ListOnly, list_programs
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from reports import ReportFormat
+    from reports.rows.proofs import Proofs
+
+_REPORTS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
+
+
+def prove(
+    context: typer.Context,
+    targets: Targets = None,
+    sides: Sides = "jax-legacy,jax-simplified",
+    python: OnePython = None,
+    *,
+    choosing: Choosing,
+    list_only: ListOnly = False,
+    timeout: ProgramTimeout = 120.0,
+    jobs: Jobs = None,
+    numbers: Annotated[
+        bool,
+        typer.Option(
+            "--numbers",
+            help="Print a line for each program: its name and the digests of its two forms, "
+            "separated by tabs.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = False,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:PATH",
+            help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
+            "comment and json. Repeatable.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    display: Display,
+) -> None:
+    """Prove that both forms of each program are one computation, without compiling or running it.
+
+    A proof holds for all arguments. What may break a program although it is proved is told beside
+    it: captured arrays that are donated, or overwritten later, or decide where outputs are placed.
+    The exit status is 0 where all programs are proved and none may break, 1 where one is refuted,
+    and 2 where it is not known of one: its forms part, something in it has no rule, or it may
+    break.
+
+    Examples:
+
+      constparity prove my_model.py
+
+      constparity prove my_package.programs --numbers > digests.tsv
+    """
+    from parity_tests.run.collection import SidesError
+    from parity_tests.run.options import CampaignOptions
+    from parity_tests.run.proving import prove as proved
+    from parity_tests.targets import TargetError
+
+    on_sides, chosen = parse_sides(sides), choosing.choose(targets or ())
+    if len(on_sides) != 2:
+        raise typer.BadParameter(f"a proof has two sides, got {sides!r}")
+    requests = checked_reports(context, report or (), formats=_REPORTS)
+    where = next(iter(interpreters([python] if python else ())), None)
+    if list_only:
+        list_programs(context, display.console(), chosen, timeout, where)
+        return
+    options = CampaignOptions(
+        sides=on_sides, python=where, timeout=timeout, processes=jobs, select=chosen.select
+    )
+    try:
+        with display.progress() as shown:
+            proofs = proved(chosen.targets, options, progress=shown)
+    except (TargetError, SidesError) as error:
+        fail(str(error))
+    if not proofs.programs:
+        nothing_collected(context, chosen.named)
+        return
+    console = display.console()
+    if numbers:
+        _print_numbers(proofs)
+    else:
+        print_proofs(console, proofs, details=display.details)
+    write_reports(context, console, requests, proofs)
+    context.obj.code = max(context.obj.code, exit_of(proofs))
+
+
+def exit_of(proofs: Proofs) -> Exit:
+    """Return the exit status of proofs."""
+    answers = {each.answer for each in proofs.programs}
+    if "refuted" in answers:
+        return Exit.DIFFERENCE
+    is_known = answers == {"proved"} and not any(each.may_break for each in proofs.programs)
+    return Exit.PARITY if is_known else Exit.COULD_NOT_COMPARE
+
+
+def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
+    """Print the answer, and why programs are not proved or may break."""
+    from parity_tests.cli import terminal
+    from reports.documents.proofs import reasons_of, state_of
+
+    terminal.say(console, proofs.headline, style="bold")
+    if not details:
+        return
+    for program in proofs.programs:
+        if program.answer != "proved" or program.may_break:
+            terminal.say(console, f"{program.name}: {state_of(program)}")
+            for reason in reasons_of(program):
+                terminal.say(console, f"    {reason}")
+
+
+def _print_numbers(proofs: Proofs) -> None:
+    """Print the digests of modules, or of jaxprs where modules are undecided; "-" for none."""
+    for program in proofs.programs:
+        known = [each for each in program.claims if each.before and each.after]
+        digests = (known[0].before, known[0].after) if known else ("-", "-")
+        sys.stdout.write("\t".join((program.name, *digests)) + "\n")

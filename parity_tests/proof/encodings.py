@@ -1,0 +1,288 @@
+"""Encodings: what a param of an equation says, as bytes that are equal in every process.
+
+A value of a type without a rule is an `UndecidedError` by its type, so two params never count as
+equal because something in them was not looked at. `repr` is no rule: it hides contents, and may
+hold an address.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import functools
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core
+
+from parity_tests.jaxpr.captured import words_of
+from parity_tests.jaxpr.source_places import kind_of_file
+from parity_tests.proof.contents import content
+from parity_tests.proof.functions import encoded_function
+from parity_tests.proof.numbers import UndecidedError, number
+
+Encoder = Callable[[Any], bytes]
+
+
+def encoded(value: Any) -> bytes:
+    """Return the bytes that stand for a value of a param.
+
+    Raises `UndecidedError` for a type without a rule.
+
+    Example::
+
+        encoded((1, None)) != encoded((1.0, None))
+    """
+    encoder = _ENCODERS.get(type(value))
+    if encoder is None:
+        encoder = _ENCODERS[type(value)] = _encoder_for(type(value))
+    return encoder(value)
+
+
+def _tagged(tag: str, *parts: bytes) -> bytes:
+    lengths = b",".join(b"%d" % len(part) for part in parts)
+    return b"".join((b"(", tag.encode(), b" ", lengths, b":", *parts, b")"))
+
+
+def _plain(tag: str) -> Encoder:
+    prefix = tag.encode()
+    return lambda value: b"%b%d:%b" % (prefix, len(text := repr(value).encode()), text)
+
+
+def _float(value: float) -> bytes:
+    return b"f" + np.float64(value).tobytes()  # the payload of a NaN, too, and -0.0
+
+
+def _items(tag: str) -> Encoder:
+    return lambda value: _tagged(tag, *map(encoded, value))
+
+
+def _mapping(value: Mapping[Any, Any]) -> bytes:
+    pairs = sorted(_tagged("", encoded(key), encoded(each)) for key, each in value.items())
+    return _tagged("dict", *pairs)
+
+
+def _set(value: Any) -> bytes:
+    return _tagged("set", *sorted(map(encoded, value)))
+
+
+def _dtype(value: np.dtype[Any]) -> bytes:
+    return _tagged("dtype", value.name.encode(), b"" if value.isnative else value.str.encode())
+
+
+def name_of(kind: Any) -> str:
+    """Return where a class or function is defined and its name, joined by dots."""
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _class(value: type) -> bytes:
+    module = sys.modules.get(value.__module__)
+    file = getattr(module, "__file__", None)
+    if module is None or (file and kind_of_file(file) == "user"):
+        raise UndecidedError(f"the class {name_of(value)}")
+    return _tagged("class", name_of(value).encode())
+
+
+def _ufunc(value: np.ufunc) -> bytes:
+    if getattr(np, value.__name__, None) is not value:
+        raise UndecidedError(f"the ufunc {value.__name__}, which is not NumPy's")
+    return _tagged("ufunc", value.__name__.encode())
+
+
+def _array(value: Any) -> bytes:
+    weak = bool(getattr(value, "weak_type", False))
+    return _tagged(
+        "array", str(value.dtype).encode(), b"~" if weak else b"", content(words_of(value))
+    )
+
+
+def _function(value: Callable[..., Any]) -> bytes:
+    return _tagged("function", encoded_function(value, encoded))
+
+
+def _partial(value: functools.partial[Any]) -> bytes:
+    parts = (value.func, value.args, value.keywords)
+    return _tagged("partial", *map(encoded, parts))
+
+
+def _treedef(value: Any) -> bytes:
+    data = value.node_data()
+    node = b"*" if data is None and value.num_leaves else encoded(data)
+    return _tagged("tree", node, *map(_treedef, value.children()))
+
+
+def _attributes(*names: str) -> Callable[[type], Encoder]:
+    """Encode an object of JAX by these attributes, which are all that it says."""
+
+    def of_class(kind: type) -> Encoder:
+        tag = name_of(kind)
+        return lambda value: _tagged(tag, *(encoded(getattr(value, name)) for name in names))
+
+    return of_class
+
+
+def _slots(kind: type) -> Encoder:
+    """Encode an interned object of JAX by its slots; those that cache something say nothing."""
+    names = [
+        name
+        for each in reversed(kind.__mro__)
+        for name in getattr(each, "__slots__", ())
+        if name not in ("__weakref__", "configs", "_stripped_weak_type", "size")
+    ]
+    return _attributes(*names)(kind)
+
+
+def _fields(kind: type) -> Encoder:
+    return _attributes(*(each.name for each in dataclasses.fields(kind)))(kind)
+
+
+def _text(kind: type) -> Encoder:
+    """Encode by the printed form, which has all of it."""
+    tag = name_of(kind)
+    return lambda value: _tagged(tag, str(value).encode())
+
+
+def _device(kind: type) -> Encoder:
+    return lambda value: _tagged("device", value.platform.encode(), str(value.id).encode())
+
+
+def _mesh(kind: type) -> Encoder:
+    def of_mesh(value: Any) -> bytes:
+        devices = tuple(value.devices.flat)
+        parts = (value.axis_names, value.devices.shape, value.axis_types, devices)
+        return _tagged("mesh", *map(encoded, parts))
+
+    return of_mesh
+
+
+def _exported(kind: type) -> Encoder:
+    """Encode a program that was exported: all but how derivatives of it are made."""
+    names = [each.name for each in dataclasses.fields(kind) if each.name != "_get_vjp"]
+    return _attributes(*names)(kind)
+
+
+# What classes of JAX say, by their names (jax 0.8 to 0.12.0.1).
+_OF_JAX: dict[str, Callable[[type], Encoder]] = {
+    "AbstractMesh": _attributes("axis_names", "axis_sizes", "axis_types", "abstract_device"),
+    "AbstractDevice": _attributes("device_kind", "num_cores", "platform"),
+    "AbstractToken": _text,
+    "AutoLayoutSingleton": _text,
+    "CustomCallBackend": _text,
+    "Device": _device,
+    "Exported": _exported,
+    "Format": _slots,
+    "JaxprEqnContext": _slots,
+    "KeyTy": _text,  # the tag of its generator
+    "Layout": _attributes("major_to_minor", "tiling", "sub_byte_element_size_in_bits"),
+    "LayoutModeAuto": _text,
+    "ManualAxisType": _slots,
+    "Mesh": _mesh,
+    "NamedSharding": _attributes("mesh", "spec", "memory_kind"),
+    "P": lambda kind: _spec,  # the name of PartitionSpec from 0.9 on
+    "PartitionSpec": lambda kind: _spec,
+    "ShapedArray": _slots,
+    "SingleDeviceSharding": _attributes("device_set", "memory_kind"),
+    "TypedInt": _text,
+    "UnconstrainedSingleton": _text,
+    "UnspecifiedValue": _text,
+    "_DimExpr": _text,
+}
+
+
+def _spec(value: Any) -> bytes:
+    parts: tuple[Any, ...] = (tuple(value), value.unreduced, getattr(value, "reduced", frozenset()))
+    return _tagged("spec", *map(encoded, parts))
+
+
+_HIJAX = {"HiPrim", "HiPrimitive", "VJPHiPrimitive"}  # JAX's own primitives of several types
+
+
+def _variables(value: Any) -> bytes:
+    return _tagged(name_of(type(value)), _mapping(getattr(value, "__dict__", {})))
+
+
+def _encoder_for(kind: type) -> Encoder:
+    """Choose the rule for a type."""
+    if issubclass(kind, enum.Enum):
+        return lambda value: _tagged(name_of(kind), value.name.encode())
+    if issubclass(kind, np.dtype):
+        return _dtype
+    if issubclass(kind, type):
+        return _class
+    if issubclass(kind, np.integer):
+        return lambda value: encoded(int(value))  # as a Python integer of the same value
+    if issubclass(kind, (np.ndarray, np.generic, jax.Array)):
+        return _array
+    if issubclass(kind, (core.Jaxpr, core.ClosedJaxpr)):
+        return _refused("a jaxpr where no rule looks for one")
+    if issubclass(kind, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
+        return _function
+    if is_of_jax(kind) and kind.__name__ in _OF_JAX:
+        return _OF_JAX[kind.__name__](kind)
+    if is_of_jax(kind) and _HIJAX & {each.__name__ for each in kind.__mro__}:
+        return _variables
+    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+        return _items(name_of(kind))
+    if is_of_jax(kind) and dataclasses.is_dataclass(kind):
+        return _fields(kind)
+    if is_of_jax(kind) and kind.__name__.endswith("Effect"):
+        return _variables
+    if issubclass(kind, jax.dtypes.ExtendedDType if hasattr(jax.dtypes, "ExtendedDType") else ()):
+        return _text(kind)
+    return _refused(f"a value of type {name_of(kind)}")
+
+
+def is_of_jax(kind: type) -> bool:
+    """Say whether a class is JAX's own."""
+    return kind.__module__.split(".")[0] in ("jax", "jaxlib")
+
+
+def _refused(what: str) -> Encoder:
+    def refuse(value: Any) -> bytes:
+        raise UndecidedError(what)
+
+    return refuse
+
+
+_ENCODERS: dict[type, Encoder] = {
+    type(None): lambda value: b"n",
+    bool: lambda value: b"t" if value else b"u",
+    int: lambda value: b"i%d;" % value,
+    float: _float,
+    complex: lambda value: b"c" + np.complex128(value).tobytes(),
+    str: _plain("s"),
+    bytes: _plain("b"),
+    type(Ellipsis): lambda value: b"...",
+    slice: lambda value: _tagged("slice", *map(encoded, (value.start, value.stop, value.step))),
+    tuple: _items("tuple"),
+    list: _items("list"),
+    dict: _mapping,
+    types.MappingProxyType: _mapping,
+    set: _set,
+    frozenset: _set,
+    functools.partial: _partial,
+    np.ufunc: _ufunc,
+    jax.tree_util.PyTreeDef: _treedef,
+}
+
+
+_MOST_TYPES = 4096
+_types: dict[int, tuple[Any, bytes]] = {}
+
+
+def digest_of_type(thing: Any) -> bytes:
+    """Return the digest of an aval or of a context of equations. Raises `UndecidedError`.
+
+    JAX has one object for many equations, so each is encoded once.
+    """
+    known = _types.get(id(thing))
+    if known is not None:
+        return known[1]
+    if len(_types) >= _MOST_TYPES:
+        _types.clear()
+    _types[id(thing)] = (thing, number(encoded(thing)))
+    return _types[id(thing)][1]

@@ -1,0 +1,155 @@
+"""The rules of primitives: which of their params count, and what a call asks beside its body.
+
+A param that is left out says how derivatives are made, which are programs of their own, what a body
+is called, or which operands are constants: bodies are walked with their operands. Every other param
+is encoded, one that a later release of JAX adds, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from parity_tests.proof.encodings import digest_of_type, encoded
+from parity_tests.proof.numbers import Number, UndecidedError, number
+
+# Primitives that do no more than call their body (jax 0.8 to 0.12.0.1).
+PLAIN_CALLS = frozenset(
+    {
+        "jit", "closed_call", "core_call", "eval_jaxpr", "custom_jvp_call", "custom_vjp_call",
+        "custom_vmap_call",
+    }
+)  # fmt: skip
+_LEFT_OUT: dict[str, str] = {
+    "jit": "name jaxpr inline keep_unused",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "eval_jaxpr": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr jvp_jaxpr_fun num_consts symbolic_zeros",
+    "custom_vjp_call": "call_jaxpr fwd_jaxpr_thunk bwd out_trees num_consts symbolic_zeros",
+    "custom_vmap_call": "call rule in_tree out_tree",
+    "checkpoint": "jaxpr policy",
+    "remat2": "jaxpr policy",
+    "composite": "call_jaxpr jaxpr",
+    "shard_map": "jaxpr in_specs out_specs",
+    "scan": "jaxpr num_consts num_carry ft_in ft_out linear",
+    "while": "cond_jaxpr body_jaxpr cond_nconsts body_nconsts",
+    "cond": "branches",
+    "custom_linear_solve": "jaxprs const_lengths",
+}
+LEFT_OUT = {name: frozenset(params.split()) for name, params in _LEFT_OUT.items()}
+
+# Bodies that say how two elements are combined, with their constants.
+COMBINES = frozenset(
+    {
+        "reduce", "reduce_window", "scatter", "scatter-add", "scatter-max", "scatter-min",
+        "scatter-mul", "scatter-sub", "select_and_scatter",
+    }
+)  # fmt: skip
+COMBINING = {
+    "update_jaxpr": "update_consts",
+    "select_jaxpr": "select_consts",
+    "scatter_jaxpr": "scatter_consts",
+    "jaxpr": "consts",
+}
+# Primitives of one object, which has all that they say.
+OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
+
+
+def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[bytes]:
+    """Encode the params of an equation that count, and the context that it stands in.
+
+    `params` are others in the place of its own. Raises `UndecidedError`.
+    """
+    left_out = LEFT_OUT.get(equation.primitive.name, frozenset())
+    made = [digest_of_type(equation.ctx)]
+    for name, value in sorted((params or equation.params).items()):
+        if name not in left_out:
+            made += [name.encode(), encoded_param(equation, name, value)]
+    return made
+
+
+def encoded_param(equation: Any, name: str, value: Any) -> bytes:
+    """Encode a param. Raises `UndecidedError`, which names it and its primitive."""
+    try:
+        return encoded(value)
+    except UndecidedError as error:
+        primitive = equation.primitive.name
+        raise UndecidedError(f"{error}, the param {name} of {primitive}") from None
+
+
+# -- what a jit asks -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an inner jit asks of its operands and its results, beside the call of its body.
+
+    `whole` is for all of them, `operands` and `results` for each; b"" asks nothing.
+    """
+
+    whole: bytes
+    operands: Sequence[bytes]
+    results: Sequence[bytes]
+
+    def into(self, n: int, value: Number, *, is_constant: bool) -> Number:
+        """Return the number of an operand inside of the body.
+
+        In one form a captured array is an operand and in the other it stands in the body, so what
+        is asked of all does not count for it.
+        """
+        asked = (b"" if is_constant else self.whole, self.operands[n])
+        return number("into", *asked, value) if any(asked) else value
+
+    def out(self, n: int, value: Number) -> Number:
+        """Return the number of a result outside of the body."""
+        asked = (self.whole, self.results[n])
+        return number("out of", *asked, value) if any(asked) else value
+
+
+_OF_OPERANDS = ("in_shardings", "in_layouts", "donated_invars")
+_OF_RESULTS = ("out_shardings", "out_layouts")
+_OF_ALL = ("compiler_options_kvs", "ctx_mesh")
+_UNSET = ("UnspecifiedValue", "NoneType", "AutoLayoutSingleton")
+
+
+def asked_by(equation: Any) -> Asked:
+    """Return what a call asks beside its body. Raises `UndecidedError` for an unknown param."""
+    name, params = equation.primitive.name, equation.params
+    if name not in PLAIN_CALLS:
+        whole = number(name, *params_of(equation))
+        return Asked(whole, [b""] * len(equation.invars), [b""] * len(equation.outvars))
+    known = LEFT_OUT[name] | {*_OF_OPERANDS, *_OF_RESULTS, *_OF_ALL}
+    for unknown in sorted(set(params) - known):
+        raise UndecidedError(f"the param {unknown} of {name}")
+    return Asked(
+        b"".join(encoded(params[each]) for each in _OF_ALL if _is_set(params.get(each))),
+        _columns(params, _OF_OPERANDS, len(equation.invars)),
+        _columns(params, _OF_RESULTS, len(equation.outvars)),
+    )
+
+
+def _columns(params: Any, names: Sequence[str], count: int) -> list[bytes]:
+    columns = [(name, params[name]) for name in names if name in params]
+    return [
+        b"".join(encoded((name, each[n])) for name, each in columns if _is_set(each[n]))
+        for n in range(count)
+    ]
+
+
+def _is_set(value: Any) -> bool:
+    if value is False or value == () or type(value).__name__ in _UNSET:
+        return False
+    return not (type(value).__name__ == "Mesh" and value.empty)
+
+
+def check_left_out(equation: Any) -> None:
+    """Raise `UndecidedError` for a param of a primitive whose rule looks at bodies alone."""
+    for unknown in sorted(set(equation.params) - LEFT_OUT[equation.primitive.name]):
+        raise UndecidedError(f"the param {unknown} of {equation.primitive.name}")
+
+
+def is_replicated(spec: Any) -> bool:
+    """Say whether a spec of a shard_map gives each device the whole operand."""
+    return not any(spec) and not spec.unreduced and not getattr(spec, "reduced", ())

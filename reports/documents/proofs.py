@@ -1,0 +1,110 @@
+"""Proofs of programs as a document: how many are proved, what may break, and where forms part."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from reports.document import (
+    Cell,
+    Document,
+    Items,
+    Line,
+    Section,
+    Sections,
+    Table,
+    Tone,
+    cells,
+    columns,
+)
+from reports.rows.proofs import ANSWERS, MEANINGS, Answer, Claim, Proofs, ProvedProgram
+
+TONES: dict[Answer, Tone] = {
+    "refuted": "bad", "parted": "warn", "undecided": "warn", "failed": "warn", "proved": "good",
+}  # fmt: skip
+
+
+def document(proofs: Proofs) -> Document:
+    """Make the document of proofs: every program that is not proved, then what may still break."""
+    counts = tuple(
+        (Cell(answer, tone=TONES[answer]), Cell(f"{count:,}"), Cell(MEANINGS[answer]))
+        for answer in ANSWERS
+        if (count := sum(each.answer == answer for each in proofs.programs))
+    )
+    return Document(
+        question="Are both forms of each program one computation?",
+        answer=proofs.headline,
+        tone=_tone(proofs),
+        lines=(
+            f"The forms are {proofs.sides[0]} and {proofs.sides[1]}, on JAX "
+            f"{proofs.environment.jax}. Nothing was compiled or called: a proof holds for all "
+            "arguments, and says nothing of bits, which XLA decides",
+        ),
+        parts=(
+            Table("Programs", columns(("answer", "programs", "what it says")), counts),
+            Sections(tuple(map(_section, _told(proofs))), "programs"),
+            Table(
+                "Digests",
+                columns(("program", "captures", *_DIGESTS)),
+                tuple(map(_digests, proofs.programs)),
+                what="programs",
+                is_folded=True,
+            ),
+        ),
+    )
+
+
+def _tone(proofs: Proofs) -> Tone:
+    answers = {each.answer for each in proofs.programs}
+    if answers - {"proved"}:
+        return next(TONES[each] for each in ANSWERS if each in answers)
+    return "note" if any(each.may_break for each in proofs.programs) else "good"
+
+
+def _told(proofs: Proofs) -> list[ProvedProgram]:
+    told = [each for each in proofs.programs if each.answer != "proved" or each.may_break]
+    return sorted(told, key=lambda each: ANSWERS.index(each.answer))
+
+
+def state_of(program: ProvedProgram) -> str:
+    """Say in a few words what a program comes to."""
+    if program.answer == "proved" and program.may_break:
+        return "proved, and may still break"
+    return program.answer
+
+
+def reasons_of(program: ProvedProgram) -> Iterator[str]:
+    """Yield a sentence for each reason why a program is not proved, or may break all the same."""
+    if program.failure:
+        yield program.failure
+    for claim in program.claims:
+        if claim.answer != "proved":
+            yield f"{claim.of}: {claim.answer}: {reason_of(claim)}"
+    for hazard in program.hazards:
+        where = f"{hazard.file}:{hazard.line}: " if hazard.file else ""
+        yield f"{hazard.kind}: {where}{hazard.what}; {hazard.fix}"
+    yield from program.reservations
+
+
+def reason_of(claim: Claim) -> str:
+    """Say why a claim is not proved, with the place where the forms part."""
+    place = claim.place
+    if place is None:
+        return claim.reason
+    where = f"{place.file}:{place.line}: " if place.file else ""
+    before, after = place.before or "nothing in its place", place.after or "nothing in its place"
+    return f"{where}{before} before the flip, {after} after it"
+
+
+def _section(program: ProvedProgram) -> Section:
+    tone = TONES[program.answer] if program.answer != "proved" else "note"
+    lines = tuple(map(Line, reasons_of(program)))
+    return Section(program.name, (Items(lines),), state=state_of(program), tone=tone)
+
+
+_DIGESTS = ("jaxpr before", "jaxpr after", "module before", "module after")
+
+
+def _digests(program: ProvedProgram) -> tuple[Cell, ...]:
+    by_kind = {each.of: (each.before, each.after) for each in program.claims}
+    jaxpr, module = by_kind.get("jaxpr", ("", "")), by_kind.get("module", ("", ""))
+    return cells(program.name, str(program.captured), *jaxpr, *module)
