@@ -1,0 +1,254 @@
+"""Numbers of arrays by their content: dtype, shape and elements.
+
+An array is numbered by the elements that are left where it is cut to one slice along each axis on
+which all slices are equal. So a broadcast of an array has a number that follows from the array's
+own (`Content.broadcast`), and 4 GB of zeros are numbered by one zero.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import weakref
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from parity_tests.proof.numbers import Number, UndecidedError, number
+
+_CHUNK = 1 << 22  # bytes that are hashed at once; they must be the same in every process
+_COMPARED = 1 << 20  # elements that are compared at once
+_PROBES = 8
+
+# Bits of an element that mean something, of dtypes that leave others of their bytes unused.
+_BITS = {
+    "int1": 1,
+    "uint1": 1,
+    "int2": 2,
+    "uint2": 2,
+    "int4": 4,
+    "uint4": 4,
+    "float4_e2m1fn": 4,
+    "float6_e2m3fn": 6,
+    "float6_e3m2fn": 6,
+}
+_WHOLE = frozenset(
+    (
+        "bool",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "uint16",
+        "uint32",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+        "bfloat16",
+        "complex64",
+        "complex128",
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an array holds; `dtype` is NumPy's name of the type of its elements.
+
+    `varying` are the axes along which slices differ; `elements` is the number of the elements, in
+    row-major order, with index 0 on all other axes.
+    """
+
+    dtype: str
+    shape: tuple[int, ...]
+    varying: tuple[int, ...]
+    elements: Number
+
+    @property
+    def number(self) -> Number:
+        """The number of the array."""
+        return number("array", self.dtype, *self.shape, "varying", *self.varying, self.elements)
+
+    def broadcast(self, shape: Sequence[int], dimensions: Sequence[int]) -> Content | None:
+        """Return the content of a broadcast; axis i of this array is axis `dimensions[i]` of it.
+
+        None where the broadcast also transposes.
+
+        Example::
+
+            content_of(x).broadcast((5, 3), (1,)) == content_of(np.broadcast_to(x, (5, 3)))
+        """
+        varying = tuple(dimensions[axis] for axis in self.varying)
+        if 0 in shape:
+            return Content(self.dtype, tuple(shape), (), _EMPTY)
+        if varying != tuple(sorted(varying)):
+            return None
+        return Content(self.dtype, tuple(shape), varying, self.elements)
+
+
+def content(array: Any) -> Number:
+    """Return the number of an array's dtype, shape and bytes.
+
+    It takes arrays of NumPy and of JAX; typed PRNG keys are their key data. Raises
+    `UndecidedError` if the elements cannot be read here.
+
+    Example::
+
+        content(np.zeros(3, np.float32)) == content(jnp.zeros(3))
+        content(np.float32([0.0])) != content(np.float32([-0.0]))
+    """
+    return content_of(array).number
+
+
+def content_of(array: Any) -> Content:
+    """Return an array's content; that of an array which cannot change is read once a process.
+
+    Raises `UndecidedError` as `content` does.
+    """
+    known = _known.get(id(array))
+    if known is not None and known[0]() is array:
+        return known[1]
+    found = _content_of_numpy(array if isinstance(array, np.ndarray) else _on_host(array))
+    if _cannot_change(array):
+        key = id(array)
+        _known[key] = weakref.ref(array, lambda _: _known.pop(key, None)), found
+    return found
+
+
+_known: dict[int, tuple[weakref.ref[Any], Content]] = {}
+
+
+def _cannot_change(array: Any) -> bool:
+    while isinstance(array, np.ndarray) and not array.flags.writeable:
+        if array.base is None:
+            return True
+        array = array.base
+    return isinstance(array, bytes | jax.Array)
+
+
+def _on_host(array: Any) -> np.ndarray[Any, Any]:
+    """Return the elements of an array of JAX, or of what NumPy takes for an array."""
+    if isinstance(array, jax.core.Tracer):
+        raise UndecidedError("a captured value that JAX traces")
+    if not isinstance(array, jax.Array):
+        return np.asarray(array)
+    if array.is_deleted():
+        raise UndecidedError("a captured array that is deleted")
+    if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
+        if not jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+            raise UndecidedError(f"a captured array of the extended dtype {array.dtype}")
+        array = jax.random.key_data(array)
+    if not array.is_fully_addressable:
+        raise UndecidedError("a captured array with shards on other machines")
+    if array.is_fully_replicated:
+        [data, *_] = (shard.data for shard in array.addressable_shards)
+        return _uncached(data)
+    whole = np.empty(array.shape, array.dtype)
+    for shard in array.addressable_shards:
+        if shard.replica_id == 0:
+            whole[shard.index] = _uncached(shard.data)
+    return whole
+
+
+def _uncached(array: jax.Array) -> np.ndarray[Any, Any]:
+    # JAX keeps what NumPy has read on the array that was asked, so another one is asked.
+    again = jax.make_array_from_single_device_arrays(array.shape, array.sharding, [array])
+    return np.asarray(again)
+
+
+def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
+    shape = array.shape
+    if array.dtype == jax.dtypes.float0:
+        return Content("float0", shape, (), _EMPTY)
+    name = array.dtype.name
+    if name not in _BITS and name not in _WHOLE:
+        raise UndecidedError(f"an array of dtype {name}")
+    if array.size == 0:
+        return Content(name, shape, (), _EMPTY)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    varying = []
+    for axis, size in enumerate(shape):
+        if size > 1 and _differs_along(array, axis):
+            varying.append(axis)
+        else:
+            array = array[(slice(None),) * axis + (slice(0, 1),)]
+    return Content(name, shape, tuple(varying), _hashed(array))
+
+
+def _differs_along(array: np.ndarray[Any, Any], axis: int) -> bool:
+    """Say whether any slice along an axis has other bits than the first one."""
+    if array.strides[axis] == 0:
+        return False
+    slices = np.moveaxis(array, axis, 0)
+    if array.size > _COMPARED and any(_probes(slices)):
+        return True
+    first = np.broadcast_to(slices[:1], slices[1:].shape)
+    return any(
+        not np.array_equal(_bits(one), _bits(other)) for one, other in _pieces(slices[1:], first)
+    )
+
+
+def _probes(slices: np.ndarray[Any, Any]) -> Iterator[bool]:
+    """Compare a few elements with those of the first slice: one that differs spares the rest."""
+    for probe in range(1, _PROBES + 1):
+        index = tuple(size * probe // (_PROBES + 1) for size in slices.shape)
+        one, first = slices[index[0] or 1][index[1:]], slices[0][index[1:]]
+        yield bool((_bits(np.asarray(one)) != _bits(np.asarray(first))).any())
+
+
+def _pieces(
+    one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]
+) -> Iterator[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]]:
+    """Cut two arrays of one shape into pieces that are small enough to be compared at once."""
+    if one.size <= _COMPARED:
+        yield one, other
+        return
+    axis = int(np.argmax(one.shape))
+    half = one.shape[axis] // 2
+    for part in (slice(None, half), slice(half, None)):
+        where = (slice(None),) * axis + (part,)
+        yield from _pieces(one[where], other[where])
+
+
+def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Return elements as bytes, without those of their bits that mean nothing, in a new axis."""
+    array = np.ascontiguousarray(array)
+    as_bytes = array.reshape(-1).view(np.uint8)
+    name = array.dtype.name
+    if name == "bool":
+        return as_bytes != 0
+    return as_bytes & (2 ** _BITS[name] - 1) if name in _BITS else as_bytes
+
+
+def _hashed(array: np.ndarray[Any, Any]) -> Number:
+    """Hash elements in row-major order, in chunks, so that threads can share them."""
+    step = _CHUNK // array.itemsize
+    flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
+
+    def of_chunk(start: int) -> bytes:
+        return hashlib.sha256(_bits(flat[start : start + step]).data).digest()
+
+    starts = range(0, math.prod(array.shape), step)
+    if len(starts) == 1:
+        return number("elements", of_chunk(0))
+    # hashlib frees the lock of Python.
+    with ThreadPoolExecutor(max_workers=2) as threads:
+        return number("elements", *threads.map(of_chunk, starts))
+
+
+_EMPTY = number("elements")

@@ -1,0 +1,63 @@
+"""Numbers of values, and what numbering a program gives.
+
+A number is a digest of how a value is computed, so equal numbers are one computation, in any
+process, on any machine and under any hash seed (value numbering; docs/proof.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+Number = bytes
+SIZE = 16  # bytes: two of 2**40 different values share a number with a chance of 2**-49
+
+
+def number(*parts: bytes | str | int) -> Number:
+    """Return the number of something that is made of parts.
+
+    Example::
+
+        number("add", x, y) != number("add", y, x)
+    """
+    # What Python prints of a tuple of these tells each part, its type and its end.
+    return hashlib.blake2b(repr(parts).encode(), digest_size=SIZE).digest()
+
+
+class UndecidedError(Exception):
+    """Something has no rule, so nothing is claimed of the program; the message names it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operation that was numbered: its own number, its name, and the numbers of its operands.
+
+    `params` is what else its number is made of, one text for each by name; `source` is where it
+    was written, an object that whoever numbered the program can read a place from.
+    """
+
+    number: Number
+    name: str
+    operands: tuple[Number, ...]
+    params: Any
+    source: Any
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """A program's numbers: of its outputs, of its effects in their order, and of its steps.
+
+    `digest` covers the outputs, the effects and the types of the arguments. `constants` has the
+    numbers of the arrays and scalars that the program holds, `bodies` counts its inner functions,
+    loops and branches. `by_calls` is the digest with calls that are not expanded; b"" where the
+    program is not much larger than it is written.
+    """
+
+    digest: Number
+    outputs: tuple[Number, ...]
+    effects: tuple[Number, ...]
+    steps: tuple[Step, ...]
+    constants: frozenset[Number]
+    bodies: int
+    by_calls: Number = b""
