@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
@@ -124,7 +125,36 @@ class Texts:
         return self._meshes[name]
 
 
-def constant_content(operation: Any) -> Content:
+class Resources:
+    """The arrays that a module holds beside its operations, of which these have the names.
+
+    JAX 0.12 writes none; other tools do. MLIR prints them behind the module, after the alignment of
+    their bytes in memory.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self._module = module
+
+    @cached_property
+    def _printed(self) -> dict[str, str]:
+        behind = str(self._module).rpartition("{-#")[2]
+        return {found[1].strip('"'): found[2] for found in _RESOURCE.finditer(behind)}
+
+    def content(self, name: str, type_: Any) -> Content:
+        """Return the content of a resource as an array of a type."""
+        element = str(type_.element_type)
+        if element == "i1" or name not in self._printed:
+            raise UndecidedError(f"the resource {name} of {type_}")
+        as_bytes = bytes.fromhex(self._printed[name])[_ALIGNMENT:]
+        return content_of(np.frombuffer(as_bytes, jnp.dtype(dtype_of(type_))).reshape(type_.shape))
+
+
+_ALIGNMENT = 4  # bytes
+_RESOURCE = re.compile(r'([\w$.-]+|"[^"]*"): "0x([0-9A-Fa-f]*)"')
+_OF_RESOURCE = re.compile(r'dense_resource<([\w$.-]+|"[^"]*")> : tensor<.*')
+
+
+def constant_content(operation: Any, resources: Resources) -> Content:
     """Return the content of a `stablehlo.constant`."""
     type_ = operation.results[0].type
     try:
@@ -132,13 +162,16 @@ def constant_content(operation: Any) -> Content:
     except TypeError:  # the bindings make no object of complex numbers
         text = operation.get_asm().rpartition("dense<")[2]
         return _content_of_text(f"dense<{text}", type_, operation.context)
-    return dense_content(attribute)
+    if type(attribute).__name__ in _DENSE:
+        return dense_content(attribute)
+    resource = _OF_RESOURCE.fullmatch(str(attribute))
+    if resource is None:
+        raise UndecidedError(f"a constant of kind {type(attribute).__name__}")
+    return resources.content(resource[1].strip('"'), type_)
 
 
 def dense_content(attribute: Any) -> Content:
     """Return the content of an attribute that holds an array."""
-    if type(attribute).__name__ not in _DENSE:
-        raise UndecidedError(f"a constant of kind {type(attribute).__name__}")
     if not attribute.is_splat:
         return _content_of_dense(attribute)
     # Most constants are one number, which the text has, with the type.

@@ -65,7 +65,8 @@ def number_module(module: Any, const_args: Sequence[Any]) -> Numbered:
 
     `const_args` are the arrays that a call passes for the arguments marked `jax.const`, in order.
     The output tree, and which arguments of the user the module leaves out, are for the caller to
-    compare. Raises `UndecidedError` where the module has something without a rule.
+    compare. The source of a step is for `place_of_locations`. Raises `UndecidedError` where the
+    module has something without a rule.
 
     Example::
 
@@ -115,10 +116,13 @@ class _Numbering:
         self._contents: dict[Number, Content] = {}
         self._constants: set[Number] = set()
         self._choices: dict[Number, tuple[Number, tuple[Number, ...]]] = {}
-        self._expanded: dict[Any, tuple[Number, ...]] = {}
+        self._known: dict[Any, tuple[Number, ...]] = {}  # what expanded calls return
         self._bodies: dict[Any, tuple[tuple[Number, ...], tuple[Number, ...]]] = {}
         self._steps: list[Step] = []
         self._steps_of_bodies: list[Step] = []
+        self._calls: list[
+            Any
+        ] = []  # locations of the calls around what is numbered, outermost first
 
     def of_main(self, const_args: Sequence[Any]) -> Numbered:
         main = self._module.main
@@ -324,14 +328,14 @@ class _Numbering:
     ) -> _Turn:
         """Repeat the numbering of a loop until no class of equal carried values splits."""
         condition, body = live.regions
-        steps, calls = len(self._steps), len(self._expanded)
+        steps, calls = len(self._steps), len(self._known)
         level = scope.level + 1
         symbols = {i: number("carried", level, each) for i, each in start.items() if i not in fixed}
         while True:
             # Only the last round's steps are kept, also those of calls that were known.
             del self._steps[steps:]
-            while len(self._expanded) > calls:
-                self._expanded.popitem()
+            while len(self._known) > calls:
+                self._known.popitem()
             for block in (condition.block, body.block):
                 for i, each in start.items():
                     environment[block.arguments[i]] = symbols.get(i, each)
@@ -353,7 +357,7 @@ class _Numbering:
             environment[operand] if taken in body.needs else None for operand, taken in pairs
         ]
         function = self._module.functions[callee]
-        returned = iter(self._called(body, operands, scope))
+        returned = iter(self._called(operation, body, operands, scope))
         marks = self._marks_of_call(operation, function, operands)
         for position, result in enumerate(operation.results):
             if live.demand[position]:
@@ -375,19 +379,30 @@ class _Numbering:
         return found
 
     def _called(
+        self,
+        call: Operation,
+        body: LiveBlock,
+        operands: Sequence[Number | None],
+        scope: _Scope,
+    ) -> tuple[Number, ...]:
+        self._calls.append(call.location)
+        number_call = self._expanded if self._expands else self._not_expanded
+        returned = number_call(body, operands, scope)
+        self._calls.pop()
+        return returned
+
+    def _expanded(
         self, body: LiveBlock, operands: Sequence[Number | None], scope: _Scope
     ) -> tuple[Number, ...]:
-        if not self._expands:
-            return self._not_expanded(body, operands, scope)
         key = id(body), tuple(operands), scope.level
-        if key in self._expanded:
-            return self._expanded[key]
+        if key in self._known:
+            return self._known[key]
         taken = zip(body.block.arguments, operands, strict=True)
         environment = {value: operand for value, operand in taken if operand is not None}
         before = len(scope.effects)
         returned = self._block(body, environment, scope)
         if len(scope.effects) == before:
-            self._expanded[key] = returned
+            self._known[key] = returned
         return returned
 
     def _not_expanded(
@@ -437,7 +452,7 @@ class _Numbering:
         [callee] = operation.callees
         operands = [environment[operand] for operand in operation.operands]
         body = self._live.block(self._module.functions[callee].block)
-        returned = self._called(body, operands, scope)
+        returned = self._called(operation, body, operands, scope)
         found = number(operation.key, *_counted(operands), *_counted(returned))
         self._step(found, operation, operands)
         _set(environment, operation, found)
@@ -455,8 +470,10 @@ class _Numbering:
         return [*_counted(symbols), *_counted(marks), *_counted(returned)]
 
     def _step(self, found: Number, operation: Operation, operands: Sequence[Number]) -> None:
-        attributes, location = operation.attributes, operation.location
-        self._steps.append(Step(found, operation.name, tuple(operands), attributes, location))
+        source = operation.location, *reversed(self._calls)
+        self._steps.append(
+            Step(found, operation.name, tuple(operands), operation.attributes, source)
+        )
 
 
 def _parameter(position: int) -> Number:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from parity_tests.proof.attributes import Texts, constant_content, dtype_of, shape_of
+from parity_tests.proof.attributes import Resources, Texts, constant_content, dtype_of, shape_of
 from parity_tests.proof.contents import Content
 from parity_tests.proof.numbers import Number, UndecidedError, number
 from parity_tests.proof.operations import (
@@ -91,6 +91,7 @@ class Module:
             if each.name not in ("func.func", "sdy.mesh"):
                 raise UndecidedError(f"the operation {each.name} beside functions")
         self._texts = Texts(meshes)
+        self._resources = Resources(module)
         self._values: dict[Any, Value] = {}
         self._channels: dict[str, str] = {}
         self.attributes = self._attributes(module.operation, without=("sym_name",))
@@ -159,7 +160,7 @@ class Module:
         for callee in callees:
             self._function(callee)
         regions = tuple(map(self._block, operation.regions))
-        content = constant_content(operation) if name == "stablehlo.constant" else None
+        content = self._constant(operation) if name == "stablehlo.constant" else None
         # A constant's value is its content.
         attributes = self._attributes(operation, without=CALLEES if content is None else ("value",))
         if "channel_handle" in attributes:
@@ -181,6 +182,9 @@ class Module:
             _broadcast(operation, attributes) if name == "stablehlo.broadcast_in_dim" else None,
             operation.location,
         )
+
+    def _constant(self, operation: Any) -> Content:
+        return constant_content(operation, self._resources)
 
     def _new(self, value: Any) -> Value:
         return self._values.setdefault(value, len(self._values))
