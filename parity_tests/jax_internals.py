@@ -73,3 +73,11 @@ def setting_readers(setting: str) -> tuple[Any, tuple[type, str]]:
     method = type(jax.config), "_read"
     attribute(*method)
     return attribute(jax.config, "_value_holders")[setting], method
+
+
+def const_args(lowered: Any) -> tuple[Any, ...]:
+    """Return the captured arrays that stock JAX passes to a lowered function, in order.
+
+    A function lowered by `engine.jit` has them as `lowered.const_args`.
+    """
+    return tuple(attribute(attribute(lowered, "_lowering"), "const_args"))

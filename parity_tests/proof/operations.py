@@ -1,0 +1,94 @@
+"""The operations of StableHLO that have a rule, and what is special in some of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from parity_tests.proof.numbers import UndecidedError
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Their number is that of their name, attributes, types, operands and regions.
+_OF_STABLEHLO = _names(
+    "abs add after_all all_gather all_reduce all_to_all and atan2 batch_norm_grad "
+    "batch_norm_inference batch_norm_training bitcast_convert broadcast broadcast_in_dim cbrt ceil "
+    "cholesky clamp collective_broadcast collective_permute collective_reduce compare complex "
+    "concatenate constant convert convolution cosine count_leading_zeros create_token "
+    "cross-replica-sum custom_call divide dot dot_general dynamic_broadcast_in_dim dynamic_conv "
+    "dynamic_gather dynamic_iota dynamic_pad dynamic_reshape dynamic_slice dynamic_update_slice "
+    "einsum exponential exponential_minus_one fft floor gather get_dimension_size "
+    "get_tuple_element imag infeed iota is_finite log log_plus_one logistic map maximum minimum "
+    "multiply negate not or outfeed pad partition_id popcnt power real "
+    "real_dynamic_slice recv reduce reduce_precision reduce_scatter reduce_window remainder "
+    "replica_id reshape reverse rng rng_bit_generator round_nearest_afz round_nearest_even rsqrt "
+    "scatter select select_and_scatter send set_dimension_size shift_left shift_right_arithmetic "
+    "shift_right_logical sign sine slice sort sqrt subtract tan tanh torch_index_select transpose "
+    "triangular_solve tuple unary_einsum xor"
+)
+_OF_CHLO = _names(
+    "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e broadcast_add broadcast_and "
+    "broadcast_atan2 broadcast_compare broadcast_complex broadcast_divide broadcast_maximum "
+    "broadcast_minimum broadcast_multiply broadcast_next_after broadcast_or broadcast_polygamma "
+    "broadcast_power broadcast_remainder broadcast_select broadcast_shift_left "
+    "broadcast_shift_right_arithmetic broadcast_shift_right_logical broadcast_subtract "
+    "broadcast_xor broadcast_zeta conj constant_like cosh digamma erf erf_inv erfc is_inf "
+    "is_neg_inf is_pos_inf lgamma mulhi next_after polygamma ragged_dot scan sinh square tan top_k "
+    "zeta"
+)
+_OF_SDY = _names("manual_computation propagation_barrier reshard sharding_constraint")
+# These have a rule of their own in modules.py.
+CALL, COMPOSITE, WHILE = "func.call", "stablehlo.composite", "stablehlo.while"
+BRANCHES = frozenset(("stablehlo.case", "stablehlo.if"))
+BARRIER = "stablehlo.optimization_barrier"
+# The types of their results are those of what is passed to them, or of what their regions return.
+UNTYPED = BRANCHES | {BARRIER, CALL, WHILE}
+
+_RULES = frozenset(
+    (
+        COMPOSITE,
+        *UNTYPED,
+        *(f"stablehlo.{name}" for name in _OF_STABLEHLO),
+        *(f"chlo.{name}" for name in _OF_CHLO),
+        *(f"sdy.{name}" for name in _OF_SDY),
+    )
+)
+
+# The attributes that name functions.
+CALLEES = ("callee", "decomposition", "called_computations")
+NAME_FUNCTIONS = frozenset((CALL, COMPOSITE, "stablehlo.custom_call"))
+
+_EFFECTS = frozenset(f"stablehlo.{name}" for name in _names("infeed outfeed recv rng send"))
+
+
+def has_rule(name: str) -> bool:
+    """Say whether an operation is numbered; its dialect is in its name."""
+    return name in _RULES
+
+
+def has_effect(name: str, attributes: Mapping[str, str]) -> bool:
+    """Say whether an operation does more than compute its results from its operands."""
+    return name in _EFFECTS or attributes.get("has_side_effect") == "true"
+
+
+# Their meaning is a function of Python, or a program that is printed with places of the source.
+_BEYOND = re.compile(r"callback|CustomSPMDPartitioning|tpu_custom_call|mosaic|triton|pallas", re.I)
+# A decimal or hexadecimal number that may be the address of something in this process.
+_ADDRESS = re.compile(r"\b(?:\d{9,}|0x[0-9a-fA-F]{7,})\b")
+
+
+def check_custom_call(name: str, attributes: Mapping[str, str]) -> None:
+    """Raise `UndecidedError` if what a custom call does is not in the module."""
+    if attributes.get("is_host_transfer") == "true":
+        raise UndecidedError(f"{name} to or from the host")
+    if name != "stablehlo.custom_call":
+        return
+    target = attributes["call_target_name"]
+    if _BEYOND.search(target):
+        raise UndecidedError(f"a custom call of {target}")
+    for config in ("backend_config", "mhlo.backend_config"):
+        if _ADDRESS.search(attributes.get(config, "")):
+            raise UndecidedError(f"a custom call of {target}, whose {config} may hold an address")

@@ -1,0 +1,242 @@
+"""A StableHLO module as plain records, read once through MLIR's bindings.
+
+Operations are numbered more than once: a function that is called twice, the body of a loop. Records
+say all that their numbers are made of, and what no rule reads is an `UndecidedError`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+from parity_tests.proof.attributes import Resources, Texts, constant_content, dtype_of, shape_of
+from parity_tests.proof.contents import Content
+from parity_tests.proof.numbers import Number, UndecidedError, number
+from parity_tests.proof.operations import (
+    CALLEES,
+    NAME_FUNCTIONS,
+    UNTYPED,
+    check_custom_call,
+    has_effect,
+    has_rule,
+)
+
+Value = int  # of an argument of a block, or of a result of an operation; one module has each once
+
+_RETURNS = frozenset(("func.return", "stablehlo.return", "sdy.return"))
+
+
+@dataclass(slots=True, eq=False)
+class Block:
+    """The only block of a region."""
+
+    arguments: tuple[Value, ...]
+    types: tuple[str, ...]
+    operations: tuple[Operation, ...]
+    returned: tuple[Value, ...]
+
+
+@dataclass(slots=True, eq=False)
+class Operation:
+    """An operation; `key` is the number of its name, its attributes and its results' types.
+
+    `callees` are the functions that it names. `content` is that of a constant, `broadcast` the
+    shape and the dimensions of an operation that does nothing but broadcast.
+    """
+
+    name: str
+    attributes: Mapping[str, str]
+    key: Number
+    operands: tuple[Value, ...]
+    results: tuple[Value, ...]
+    regions: tuple[Block, ...]
+    callees: tuple[str, ...]
+    has_effect: bool
+    content: Content | None
+    broadcast: tuple[tuple[int, ...], tuple[int, ...]] | None
+    location: Any
+
+
+@dataclass(slots=True, eq=False)
+class Function:
+    """A function, with the attributes of itself, of its arguments and of its results."""
+
+    block: Block
+    attributes: Mapping[str, str]
+    of_arguments: tuple[Mapping[str, str], ...]
+    of_results: tuple[Mapping[str, str], ...]
+    types_of_results: tuple[str, ...]
+
+
+class Module:
+    """A module's functions by name, as far as main calls them, and the module's attributes."""
+
+    def __init__(self, module: Any) -> None:
+        operations = [each.operation for each in module.body.operations]
+        self._unread = {
+            each.attributes["sym_name"].value: each
+            for each in operations
+            if each.name == "func.func"
+        }
+        plain = Texts({})
+        meshes = {
+            each.attributes["sym_name"].value: plain.of(each.attributes["mesh"])
+            for each in operations
+            if each.name == "sdy.mesh"
+        }
+        for each in operations:
+            if each.name not in ("func.func", "sdy.mesh"):
+                raise UndecidedError(f"the operation {each.name} beside functions")
+        self._texts = Texts(meshes)
+        self._resources = Resources(module)
+        self._values: dict[Any, Value] = {}
+        self._channels: dict[str, str] = {}
+        self.attributes = self._attributes(module.operation, without=("sym_name",))
+        self.functions: dict[str, Function] = {}
+        if "main" not in self._unread:
+            raise UndecidedError("a module without a function main")
+        self._function("main")
+
+    @cached_property
+    def main(self) -> Function:
+        """The function that a call of the program runs."""
+        return self.functions["main"]
+
+    def _function(self, name: str) -> None:
+        """Read a function where it is first called: channels are counted in this order."""
+        if name in self.functions:
+            return
+        if name not in self._unread:
+            raise UndecidedError(f"a call of {name}, which is no function or calls itself")
+        operation = self._unread.pop(name)
+        [region] = operation.regions
+        if not len(region.blocks):
+            raise UndecidedError(f"the function {name}, which has no body")
+        block = self._block(region)
+        attributes = operation.attributes
+        self.functions[name] = Function(
+            block,
+            self._attributes(operation, without=_OF_FUNCTIONS),
+            self._each(attributes, "arg_attrs", len(block.arguments)),
+            self._each(attributes, "res_attrs", len(block.returned)),
+            tuple(map(self._texts.of_type, attributes["function_type"].value.results)),
+        )
+
+    def _each(self, attributes: Any, name: str, count: int) -> tuple[Mapping[str, str], ...]:
+        if name not in attributes:
+            return ({},) * count
+        return tuple(
+            {each[index].name: self._texts.of(each[index].attr) for index in range(len(each))}
+            for each in attributes[name]
+        )
+
+    def _block(self, region: Any) -> Block:
+        blocks = list(region.blocks)
+        if len(blocks) != 1:
+            raise UndecidedError(f"a region of {len(blocks)} blocks")
+        [block] = blocks
+        arguments = tuple(map(self._new, block.arguments))
+        types = tuple(self._texts.of_type(argument.type) for argument in block.arguments)
+        operations: list[Operation] = []
+        for each in block.operations:
+            operation = each.operation
+            if operation.name in _RETURNS:
+                returned = tuple(self._values[operand] for operand in operation.operands)
+                if self._attributes(operation):
+                    raise UndecidedError(f"attributes of {operation.name}")
+                return Block(arguments, types, tuple(operations), returned)
+            operations.append(self._operation(operation))
+        raise UndecidedError("a block that returns nothing")
+
+    def _operation(self, operation: Any) -> Operation:
+        name = operation.name
+        if not has_rule(name):
+            raise UndecidedError(f"the operation {name}")
+        operands = tuple(self._values[operand] for operand in operation.operands)
+        callees = tuple(self._callees(operation)) if name in NAME_FUNCTIONS else ()
+        for callee in callees:
+            self._function(callee)
+        regions = tuple(map(self._block, operation.regions))
+        content = self._constant(operation) if name == "stablehlo.constant" else None
+        # A constant's value is its content.
+        attributes = self._attributes(operation, without=CALLEES if content is None else ("value",))
+        if "channel_handle" in attributes:
+            attributes["channel_handle"] = self._channel(attributes["channel_handle"])
+        check_custom_call(name, attributes)
+        typed = () if name in UNTYPED else operation.results
+        types = [self._texts.of_type(result.type) for result in typed]
+        key = _key(name, tuple(sorted(attributes.items())), tuple(types))
+        return Operation(
+            name,
+            attributes,
+            key,
+            operands,
+            tuple(map(self._new, operation.results)),
+            regions,
+            callees,
+            has_effect(name, attributes),
+            content,
+            _broadcast(operation, attributes) if name == "stablehlo.broadcast_in_dim" else None,
+            operation.location,
+        )
+
+    def _constant(self, operation: Any) -> Content:
+        return constant_content(operation, self._resources)
+
+    def _new(self, value: Any) -> Value:
+        return self._values.setdefault(value, len(self._values))
+
+    def _attributes(self, operation: Any, without: tuple[str, ...] = ()) -> dict[str, str]:
+        attributes = operation.attributes
+        try:
+            named = [attributes[index] for index in range(len(attributes))]
+            return {
+                each.name: self._texts.of(each.attr) for each in named if each.name not in without
+            }
+        except TypeError as error:  # the bindings make no object of some attributes
+            raise UndecidedError(f"an attribute of {operation.name}: {error}") from error
+
+    def _callees(self, operation: Any) -> Iterator[str]:
+        attributes = operation.attributes
+        for name in CALLEES:
+            if name in attributes:
+                found = attributes[name]
+                yield from (
+                    each.value
+                    for each in (found if type(found).__name__ == "ArrayAttr" else [found])
+                )
+
+    def _channel(self, handle: str) -> str:
+        """Count channels in the order in which they are met; 0 is no channel."""
+        found = _HANDLE.fullmatch(handle)
+        if found is None:
+            raise UndecidedError(f"the channel {handle}")
+        if found["handle"] == "0":
+            return handle
+        position = self._channels.setdefault(found["handle"], f"channel {len(self._channels)}")
+        return f"{position} of type {found['type']}"
+
+
+@lru_cache(maxsize=10_000)
+def _key(name: str, attributes: tuple[tuple[str, str], ...], types: tuple[str, ...]) -> Number:
+    return number(name, len(attributes), *(part for pair in attributes for part in pair), *types)
+
+
+_HANDLE = re.compile(
+    r"#stablehlo\.channel_handle<handle = (?P<handle>-?\d+), type = (?P<type>-?\d+)>"
+)
+_OF_FUNCTIONS = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
+
+
+def _broadcast(
+    operation: Any, attributes: Mapping[str, str]
+) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    type_ = operation.results[0].type
+    shape = shape_of(type_)
+    if shape is None or set(attributes) != {"broadcast_dimensions"}:
+        return None
+    dtype_of(type_)
+    return shape, tuple(operation.attributes["broadcast_dimensions"])
