@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Literal
 
 import jax
 
+from parity_tests.evidence.found import NumberedStep
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jaxpr.source_places import NOWHERE, place_of
+from parity_tests.jax_internals import const_args
+from parity_tests.jaxpr.source_places import place_of
 from parity_tests.observe.stages import Lowered
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
-from parity_tests.proof.numbers import Numbered, Step, UndecidedError, number
+from parity_tests.proof.locations import place_of_locations
+from parity_tests.proof.modules import number_module
+from parity_tests.proof.numbers import Numbered, UndecidedError, number
 from reports.rows import Numbers, ProgramNumber
 
 # Settings of JAX that stand in no jaxpr, and decide what is computed all the same.
@@ -32,14 +36,20 @@ def numbers_of(lowered: Lowered, *, is_one_jit: bool) -> Numbers:
     settings = _settings()
     with jax_defaults():
         return Numbers(
-            jaxpr=_row(lambda: numbered_jaxpr(lowered), lowered, settings),
+            jaxpr=_row(lambda: numbered("jaxpr", lowered), lowered, settings),
+            module=_row(lambda: numbered("module", lowered), lowered, settings),
             is_one_jit=is_one_jit,
         )
 
 
-def numbered_jaxpr(lowered: Lowered) -> Numbered:
-    """Return the numbers of the jaxpr of a program. Raises `UndecidedError`."""
-    return number_jaxpr(lowered.traced.jaxpr)
+def numbered(what: Literal["jaxpr", "module"], lowered: Lowered) -> Numbered:
+    """Return the numbers of the jaxpr or of the module of a program. Raises `UndecidedError`."""
+    if what == "jaxpr":
+        return number_jaxpr(lowered.traced.jaxpr)
+    passed = getattr(lowered.lowered, "const_args", None)  # a side of ours has them
+    if passed is None:
+        passed = const_args(lowered.lowered)
+    return number_module(lowered.lowered.compiler_ir(), passed)
 
 
 def _settings() -> bytes:
@@ -72,12 +82,19 @@ def _types(lowered: Lowered) -> str:
     return f"{inputs} -> {outputs} {jax.tree.structure(lowered.traced.out_info)}"
 
 
-def steps_of(found: Numbered) -> Iterator[tuple[Step, dict[str, str], str, int]]:
-    """Yield each step with the texts of its params, and the file and line that it comes from."""
+def steps_of(found: Numbered) -> Iterator[NumberedStep]:
+    """Yield each step with the texts of its params, and the line that it comes from."""
     for step in found.steps:
-        place = place_of(step.source) if hasattr(step.source, "source_info") else NOWHERE
-        said = {name: _short(value) for name, value in step.params.items()}
-        yield step, said, place.file, place.line
+        is_equation = hasattr(step.source, "source_info")
+        place = place_of(step.source) if is_equation else place_of_locations(step.source)
+        yield NumberedStep(
+            number=step.number.hex(),
+            name=step.name,
+            operands=tuple(each.hex() for each in step.operands),
+            said={name: _short(value) for name, value in dict(step.params).items()},
+            file=place.file,
+            line=place.line,
+        )
 
 
 _MOST_SAID = 100  # characters of a param

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from parity_tests.evidence.found import HazardsFound, NumberedStep, NumberedSteps, SettingsFound
+from parity_tests.evidence.found import HazardsFound, NumberedSteps, SettingsFound
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
     DraftRead,
@@ -301,19 +301,10 @@ def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedSteps:
     built = stages.build(load(request.target), request.side, clock)
     lowered = stages.trace_and_lower(built, memory.rough_peak, None)
     try:
-        found = numbers.numbered_jaxpr(lowered)
+        found = numbers.numbered(request.what, lowered)
     except UndecidedError as error:
         return NumberedSteps(none=str(error))
-    return NumberedSteps(
-        steps=tuple(
-            NumberedStep(
-                number=step.number.hex(), name=step.name,
-                operands=tuple(each.hex() for each in step.operands),
-                said=said, file=file, line=line,
-            )
-            for step, said, file, line in numbers.steps_of(found)
-        )
-    )  # fmt: skip
+    return NumberedSteps(steps=tuple(numbers.steps_of(found)))
 
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:
