@@ -9,7 +9,7 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, fail, nothing_collected
-from parity_tests.cli.options import OUTPUT, Jobs, ProgramTimeout, Sides, Targets, parse_sides
+from parity_tests.cli.options import HOW, OUTPUT, Jobs, ProgramTimeout, Sides, Targets, parse_sides
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.report_option import checked_reports, write_reports
 from parity_tests.cli.selecting import Choosing, ListOnly, list_programs
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from reports import ReportFormat
     from reports.rows.proofs import Proofs
 
+_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 _REPORTS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
 
 
@@ -33,6 +34,15 @@ def prove(
     list_only: ListOnly = False,
     timeout: ProgramTimeout = 120.0,
     jobs: Jobs = None,
+    platforms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMES",
+            help="Lower for these platforms as well, as in cuda,tpu; none of their devices need be "
+            "here.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     numbers: Annotated[
         bool,
         typer.Option(
@@ -65,6 +75,8 @@ def prove(
 
       constparity prove my_model.py
 
+      constparity prove my_model.py --platforms cuda,tpu
+
       constparity prove my_package.programs --numbers > digests.tsv
     """
     from parity_tests.run.collection import SidesError
@@ -75,14 +87,19 @@ def prove(
     on_sides, chosen = parse_sides(sides), choosing.choose(targets or ())
     if len(on_sides) != 2:
         raise typer.BadParameter(f"a proof has two sides, got {sides!r}")
+    named = tuple(filter(None, map(str.strip, (platforms or "").split(","))))
+    if wrong := [each for each in named if each not in _PLATFORMS]:
+        legal = ", ".join(_PLATFORMS)
+        raise typer.BadParameter(f"--platforms: no platform {wrong[0]!r}; they are {legal}")
     requests = checked_reports(context, report or (), formats=_REPORTS)
     where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, display.console(), chosen, timeout, where)
         return
     options = CampaignOptions(
-        sides=on_sides, python=where, timeout=timeout, processes=jobs, select=chosen.select
-    )
+        sides=on_sides, python=where, timeout=timeout, processes=jobs, select=chosen.select,
+        platforms=named,
+    )  # fmt: skip
     try:
         with display.progress() as shown:
             proofs = proved(chosen.targets, options, progress=shown)

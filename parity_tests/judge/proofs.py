@@ -8,7 +8,7 @@ from typing import Literal
 from parity_tests.evidence.found import NumberedStep
 from reports.rows import Hazard, HazardKind, Observation
 from reports.rows.observation import ProgramNumber
-from reports.rows.proofs import Answer, Claim, PartedPlace
+from reports.rows.proofs import ANSWERS, Answer, Claim, PartedPlace
 
 # What costs something, and breaks nothing.
 _OF_COSTS: tuple[HazardKind, ...] = ("hoisted more than once", "folded by legacy alone")
@@ -29,18 +29,21 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     one, two = before.numbers, after.numbers
     assert one is not None
     assert two is not None
-    found = [_claim("jaxpr", one.jaxpr, two.jaxpr)]
-    if one.module is not None and two.module is not None:
-        found.append(_claim("module", one.module, two.module))
-    return tuple(found)
+    platforms = [each for each in one.modules if each in two.modules]
+    return (
+        _claim("jaxpr", "", one.jaxpr, two.jaxpr),
+        *(_claim("module", each, one.modules[each], two.modules[each]) for each in platforms),
+    )
 
 
-def _claim(of: Literal["jaxpr", "module"], before: ProgramNumber, after: ProgramNumber) -> Claim:
+def _claim(
+    of: Literal["jaxpr", "module"], platform: str, before: ProgramNumber, after: ProgramNumber
+) -> Claim:
     answer, reason = _answer(before, after)
     return Claim(
-        of=of, answer=answer, reason=reason, before=before.digest, after=after.digest,
-        operations=before.operations, constants=before.constants, bodies=before.bodies,
-        effects=before.effects,
+        of=of, platform=platform, answer=answer, reason=reason,
+        before=before.digest, after=after.digest, operations=before.operations,
+        constants=before.constants, bodies=before.bodies, effects=before.effects,
     )  # fmt: skip
 
 
@@ -57,14 +60,14 @@ def _answer(before: ProgramNumber, after: ProgramNumber) -> tuple[Answer, str]:
 
 
 def answer_of(claims: Sequence[Claim]) -> Answer:
-    """Return what all claims come to: the module counts, and the jaxpr where it is undecided.
+    """Return what all claims come to, the worst of all platforms.
 
-    JAX lowers both forms by one set of rules, so equal modules are one computation whatever their
-    jaxprs are, and other modules are two whatever these are.
+    A module counts, and the jaxpr where that is undecided: JAX lowers both forms by one set of
+    rules, so equal modules are one computation whatever their jaxprs are.
     """
-    by_kind = {each.of: each.answer for each in claims}
-    module = by_kind.get("module", "undecided")
-    return by_kind["jaxpr"] if module == "undecided" else module
+    [of_jaxpr] = (each.answer for each in claims if each.of == "jaxpr")
+    modules = [each.answer for each in claims if each.of == "module"] or [of_jaxpr]
+    return min((of_jaxpr if each == "undecided" else each for each in modules), key=ANSWERS.index)
 
 
 def place_apart(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import jax
@@ -126,11 +126,13 @@ def number(
     side: Side,
     *,
     name: str | None = None,
+    platforms: Sequence[str] = (),
     on_stage: Callable[[str], object] = lambda name: None,
 ) -> Observation:
     """Trace, lower and number one program on one side; nothing is compiled or called.
 
-    Whatever the program raises is data, as in `measure`.
+    It is lowered for `platforms` as well, which need not be here. Whatever the program raises is
+    data, as in `measure`.
 
     Example::
 
@@ -143,8 +145,9 @@ def number(
                 stages.build(program, side, clock), memory.rough_peak, None
             )
             proof, facts = stages.prove_side(lowered)
-            with clock("number"), jax_defaults():
-                numbers = numbers_of(lowered, is_one_jit=as_written.due(lowered, facts) is None)
+            with clock("number"):
+                is_one_jit = as_written.due(lowered, facts) is None
+                numbers = numbers_of(lowered, is_one_jit=is_one_jit, platforms=platforms)
     except failures.WrongSideError as error:
         failed = _failed(name, side, failures.wrong_side(error, clock.current))
         return failed.model_copy(update={"proof": error.proof})

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import jax
 
 from parity_tests.evidence.found import NumberedStep
+from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args
 from parity_tests.jaxpr.source_places import place_of
+from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Lowered
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
@@ -26,30 +29,49 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def numbers_of(lowered: Lowered, *, is_one_jit: bool) -> Numbers:
+def numbers_of(lowered: Lowered, *, is_one_jit: bool, platforms: Sequence[str] = ()) -> Numbers:
     """Return the numbers of a program that was traced and lowered.
+
+    It is lowered for `platforms` as well, which need not be here: "cuda", "rocm" or "tpu".
 
     Example::
 
         numbers_of(stages.trace_and_lower(built, peaks, None), is_one_jit=True).jaxpr.digest
     """
     settings = _settings()
+    made = {"": partial(_number_module, lowered, lowered.lowered)}
+    made |= {each: partial(_number_lowered, lowered, each) for each in platforms}
     with jax_defaults():
+        jaxpr = partial(number_jaxpr, lowered.traced.jaxpr)
         return Numbers(
-            jaxpr=_row(lambda: numbered("jaxpr", lowered), lowered, settings),
-            module=_row(lambda: numbered("module", lowered), lowered, settings),
+            jaxpr=_row(jaxpr, lowered, settings),
+            modules={name: _row(make, lowered, settings) for name, make in made.items()},
             is_one_jit=is_one_jit,
         )
 
 
-def numbered(what: Literal["jaxpr", "module"], lowered: Lowered) -> Numbered:
-    """Return the numbers of the jaxpr or of the module of a program. Raises `UndecidedError`."""
+def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str = "") -> Numbered:
+    """Return the numbers of the jaxpr or of a module of a program. Raises `UndecidedError`."""
     if what == "jaxpr":
         return number_jaxpr(lowered.traced.jaxpr)
-    passed = getattr(lowered.lowered, "const_args", None)  # a side of ours has them
-    if passed is None:
-        passed = const_args(lowered.lowered)
-    return number_module(lowered.lowered.compiler_ir(), passed)
+    if platform:
+        return _number_lowered(lowered, platform)
+    return _number_module(lowered, lowered.lowered)
+
+
+def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
+    """Lower a program for a platform that need not be here, and return the module's numbers."""
+    # A rule of lowering may raise anything at all where it has none for a platform.
+    try:
+        made = lowered.traced.lower(lowering_platforms=(platform,))
+    except Exception as error:
+        raise UndecidedError(f"it cannot be lowered for {platform}: {named(error)}") from error
+    return _number_module(lowered, made)
+
+
+def _number_module(lowered: Lowered, made: Any) -> Numbered:
+    passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
+    return number_module(made.compiler_ir(), passed)
 
 
 def _settings() -> bytes:

@@ -40,7 +40,8 @@ class RunOptions(Record):
     programs of a side are divided among several. `python` is the interpreter that they run in; None
     is the one that asks. The first program of a process is called in the other form, and so are all
     unless `flips` says that they are lowered alone, or that it is the first alone. With `proves`
-    programs are traced, lowered and numbered, and neither compiled nor called.
+    programs are traced, lowered and numbered, for `platforms` as well, and neither compiled nor
+    called.
     """
 
     timeout: float = TIMEOUT
@@ -50,6 +51,7 @@ class RunOptions(Record):
     reload: bool = False
     flips: Flips = "called"
     proves: bool = False
+    platforms: tuple[str, ...] = ()
     hazards_on: Side | None = None
     processes: int | None = None
     python: Path | None = None

@@ -277,12 +277,13 @@ class PrintJaxpr(Question[PrintedJaxpr]):
 
 
 class NumberSteps(Question[NumberedSteps]):
-    """Number one program on a side, its jaxpr or its module, and say what was numbered where."""
+    """Say what was numbered where in one program on a side: in its jaxpr, or in a module of it."""
 
     kind: Literal["number steps"] = "number steps"
     target: str
     side: Side
     what: Literal["jaxpr", "module"]
+    platform: str = ""
 
 
 class TakeBenchTurn(Question[TurnTaken]):
@@ -300,7 +301,7 @@ class RunJobs(Record):
     and with `hazards` its hazards are detected. Where the flag flips, the other form of all but the
     first is `"called"`, or `"lowered"` alone, or left out, where it is of the `"first"`. Peaks of
     host memory are exact for the first program, and with `exact_peaks` for all. With `proves` they
-    are numbered once they are lowered, and nothing is compiled.
+    are numbered once they are lowered, for `platforms` as well, and nothing is compiled.
     """
 
     kind: Literal["run jobs"] = "run jobs"
@@ -312,6 +313,7 @@ class RunJobs(Record):
     hazards: bool = False
     flips: Flips = "called"
     proves: bool = False
+    platforms: tuple[str, ...] = ()
 
 
 class ServeJobs(Record):

@@ -239,6 +239,7 @@ class SideRun:
             hazards=self._hazards,
             flips=self.options.flips,
             proves=self.options.proves,
+            platforms=self.options.platforms,
             # Without times and a limit, nobody judges them but in the first program of a process.
             exact_peaks=bool(self.options.steady_calls or self.options.memory_limit),
         )

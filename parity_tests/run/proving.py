@@ -111,7 +111,10 @@ def _with_places(
     row: ProvedProgram, job: Job, sides: Sides, folder: Path, options: CampaignOptions
 ) -> ProvedProgram:
     """Return a row with the place of each claim whose forms part."""
-    claims = tuple(_with_place(each, job, sides, folder / each.of, options) for each in row.claims)
+    claims = tuple(
+        _with_place(each, job, sides, folder / f"{each.of}{each.platform}", options)
+        for each in row.claims
+    )
     return row.model_copy(update={"claims": claims})
 
 
@@ -122,7 +125,7 @@ def _with_place(
         return claim
     asked = [
         Asking(
-            NumberSteps(target=job.target, side=side, what=claim.of),
+            NumberSteps(target=job.target, side=side, what=claim.of, platform=claim.platform),
             side, folder / side, options.limits,
         )
         for side in sides

@@ -301,7 +301,7 @@ def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedSteps:
     built = stages.build(load(request.target), request.side, clock)
     lowered = stages.trace_and_lower(built, memory.rough_peak, None)
     try:
-        found = numbers.numbered(request.what, lowered)
+        found = numbers.numbered(request.what, lowered, request.platform)
     except UndecidedError as error:
         return NumberedSteps(none=str(error))
     return NumberedSteps(steps=tuple(numbers.steps_of(found)))

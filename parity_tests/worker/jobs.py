@@ -223,7 +223,7 @@ class _Runner:
                 self.process.has_imported(job.target)
             if how.proves:
                 found = measure.number(
-                    program, how.side, name=job.name,
+                    program, how.side, name=job.name, platforms=how.platforms,
                     on_stage=lambda name: self.say(f"stage {name}"),
                 )  # fmt: skip
                 return measure.Measured(found), None

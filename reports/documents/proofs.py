@@ -78,10 +78,15 @@ def reasons_of(program: ProvedProgram) -> Iterator[str]:
         yield program.failure
     for claim in program.claims:
         if claim.answer != "proved":
-            yield f"{claim.of}: {claim.answer}: {reason_of(claim)}"
+            of = f"{claim.of} for {claim.platform}" if claim.platform else claim.of
+            yield f"{of}: {claim.answer}: {reason_of(claim)}"
+    alike: dict[tuple[str, str, str], list[str]] = {}
     for hazard in program.hazards:
-        where = f"{hazard.file}:{hazard.line}: " if hazard.file else ""
-        yield f"{hazard.kind}: {where}{hazard.what}; {hazard.fix}"
+        where = f"{hazard.file}:{hazard.line}" if hazard.file else ""
+        alike.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(where)
+    for (kind, what, fix), places in alike.items():
+        where = ", ".join(each for each in dict.fromkeys(places) if each)
+        yield f"{kind}: {what}; {fix}" + (f" ({where})" if where else "")
     yield from program.reservations
 
 
@@ -105,6 +110,7 @@ _DIGESTS = ("jaxpr before", "jaxpr after", "module before", "module after")
 
 
 def _digests(program: ProvedProgram) -> tuple[Cell, ...]:
-    by_kind = {each.of: (each.before, each.after) for each in program.claims}
+    here = [each for each in program.claims if not each.platform]
+    by_kind = {each.of: (each.before, each.after) for each in here}
     jaxpr, module = by_kind.get("jaxpr", ("", "")), by_kind.get("module", ("", ""))
     return cells(program.name, str(program.captured), *jaxpr, *module)

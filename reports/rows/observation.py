@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import Field
+
 from reports.rows.calls import CallResults, Effects, Growth, KeptArray
 from reports.rows.captured_array import CapturedArray
 from reports.rows.kept_text import ProgramTexts
@@ -127,13 +129,14 @@ class ProgramNumber(Row):
 
 
 class Numbers(Row):
-    """A program by value numbering; `module` is None where it was not lowered.
+    """A program by value numbering: its jaxpr, and its modules by the platform they are for.
 
-    `is_one_jit` is False where its user calls more than the one jitted function that was traced.
+    The platform of this process is "". `is_one_jit` is False where its user calls more than the one
+    jitted function that was traced.
     """
 
     jaxpr: ProgramNumber
-    module: ProgramNumber | None = None
+    modules: dict[str, ProgramNumber] = Field(default_factory=dict)
     is_one_jit: bool = True
 
 

@@ -34,6 +34,7 @@ class Claim(Row):
     """What is claimed of the two jaxprs, or of the two modules, of a program."""
 
     of: Literal["jaxpr", "module"]
+    platform: str = ""  # of a module; "" is the platform of the processes
     answer: Answer
     before: str = ""  # the digest of the form before the flip; "" where it is undecided
     after: str = ""
