@@ -19,6 +19,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
+from parity_tests.jax_internals import WITHOUT_MEANING
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
@@ -131,7 +132,7 @@ def _slots(kind: type) -> Encoder:
         name
         for each in reversed(kind.__mro__)
         for name in getattr(each, "__slots__", ())
-        if name not in ("__weakref__", "configs", "_stripped_weak_type", "size")
+        if name not in WITHOUT_MEANING
     ]
     return _attributes(*names)(kind)
 
@@ -161,7 +162,7 @@ def _mesh(kind: type) -> Encoder:
 
 def _exported(kind: type) -> Encoder:
     """Encode a program that was exported: all but how derivatives of it are made."""
-    names = [each.name for each in dataclasses.fields(kind) if each.name != "_get_vjp"]
+    names = [each.name for each in dataclasses.fields(kind) if each.name not in WITHOUT_MEANING]
     return _attributes(*names)(kind)
 
 

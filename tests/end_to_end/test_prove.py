@@ -1,0 +1,170 @@
+"""`constparity prove`, end to end: programs of each answer, in processes of stock JAX."""
+
+import json
+
+import pytest
+
+from parity_tests.cli import app
+
+PROGRAMS = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+from parity_tests import program
+
+W = jnp.asarray(np.arange(64.0, dtype=np.float32).reshape(8, 8))
+N = np.arange(64.0, dtype=np.float32).reshape(8, 8)
+X = np.ones(8, np.float32)
+FLAG = jax.config.jax_use_simplified_jaxpr_constants
+
+
+@program(args=(X,))
+def proved(x):
+    return jax.lax.fori_loop(0, 3, lambda i, c: jnp.tanh(c @ W), x), W
+
+
+@program(args=(X,))
+def may_break(x):
+    return x @ N
+
+
+@program(args=(X,))
+def parted(x):
+    y = x @ W
+    return y * (2.0 if FLAG else 3.0)
+
+
+@program(args=(X,))
+def of_another_type(x):
+    return (x @ W).astype(jnp.float16 if FLAG else jnp.float32)
+
+
+@program(args=(X,))
+def with_another_tree(x):
+    y = x @ W
+    return [y] if FLAG else (y,)
+
+
+@program(args=(X,))
+def fails_after(x):
+    if FLAG:
+        raise ValueError("not after the flip")
+    return x @ W
+
+
+@program(args=(X,))
+def fails_before(x):
+    raise ValueError("never")
+
+
+@program
+def donates():
+    step = jax.jit(lambda x, y: x @ W + y, donate_argnums=1)
+    return step, (X, W[0])
+
+
+@program
+def captured_and_donated():
+    row = jnp.asarray(np.ones(4096, np.float32))
+    step = jax.jit(lambda x: x * row, donate_argnums=0)
+    return step, (row,)
+
+
+class Scale:
+    def __call__(self, x):
+        return x
+
+
+@program(args=(X,))
+def undecided(x):
+    return jax.pure_callback(Scale(), x, x @ W)
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """The report of these programs, and the exit status."""
+    folder = tmp_path_factory.mktemp("prove")
+    (folder / "programs.py").write_text(PROGRAMS)
+    report = folder / "proofs.json"
+    code = app.main(
+        ["prove", str(folder / "programs.py"), "-q", "--report", f"json:{report}",
+         "--report", f"html:{folder / 'proofs.html'}", "--platforms", "tpu"]
+    )  # fmt: skip
+    rows = {each["name"]: each for each in json.loads(report.read_text())["programs"]}
+    return code, rows, (folder / "proofs.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("proved", "proved"),
+        ("may_break", "proved"),
+        ("parted", "parted"),
+        ("of_another_type", "refuted"),
+        ("with_another_tree", "refuted"),
+        ("fails_after", "refuted"),
+        ("fails_before", "failed"),
+        ("donates", "proved"),
+        ("captured_and_donated", "proved"),
+        ("undecided", "undecided"),
+    ],
+)
+def test_each_program_has_its_answer(found, name, answer):
+    _, rows, _ = found
+    assert rows[name]["answer"] == answer
+
+
+def test_what_may_break_although_it_is_proved_is_told(found):
+    _, rows, _ = found
+    kinds = {name: {each["kind"] for each in row["hazards"]} for name, row in rows.items()}
+    assert kinds["proved"] == set()
+    assert kinds["may_break"] == {"writeable NumPy array"}
+    assert "captured and donated" in kinds["captured_and_donated"]
+
+
+def test_a_program_that_parts_has_the_place(found):
+    _, rows, _ = found
+    for claim in rows["parted"]["claims"]:
+        place = claim["place"]
+        line = 1 + PROGRAMS.splitlines().index("    return y * (2.0 if FLAG else 3.0)")
+        assert (place["file"].rpartition("/")[2], place["line"]) == ("programs.py", line)
+
+
+def test_another_platform_is_proved_without_a_device(found):
+    _, rows, _ = found
+    claims = {(each["of"], each.get("platform", "")): each for each in rows["proved"]["claims"]}
+    assert {key: each["answer"] for key, each in claims.items()} == {
+        ("jaxpr", ""): "proved",
+        ("module", ""): "proved",
+        ("module", "tpu"): "proved",
+    }
+    # The same digest before the flip and after it, and another one on another platform.
+    here, there = claims["module", ""], claims["module", "tpu"]
+    assert here["before"] == here["after"]
+    assert there["before"] == there["after"]
+
+
+def test_a_refuted_program_fails_the_command_and_the_page_says_it(found):
+    code, _, page = found
+    assert code == 1
+    assert "proof: 4 of 10 programs proved; 2 of these may still break" in page
+
+
+def test_numbers_are_lines_of_tabs(tmp_path, capsys):
+    (tmp_path / "programs.py").write_text(PROGRAMS)
+    code = app.main(["prove", f"{tmp_path}/programs.py:proved", "--numbers", "-q"])
+    name, before, after = capsys.readouterr().out.strip().split("\t")
+    assert (code, name, before == after, len(before)) == (0, "proved", True, 32)
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        (["--platforms", "gpu"], "no platform 'gpu'; they are cpu, cuda, rocm, tpu"),
+        (["--sides", "legacy,simplified,jax-legacy"], "a proof has two sides"),
+    ],
+)
+def test_wrong_options_are_told(option, said, capsys):
+    assert app.main(["prove", "nothing.py", *option]) == 4
+    assert said in " ".join(capsys.readouterr().err.split())
