@@ -89,6 +89,8 @@ def print_headline(console: Console, campaign: Campaign, *, gains: bool = False)
     style = ANSWER_STYLES[headline.flip] if headline.flip else ""
     say_wrapped(console, headline.question, style)
     say_wrapped(console, headline.agreement)
+    if gains and headline.proof:
+        say_wrapped(console, headline.proof)
     if gains and (gained := "; ".join(_gains(campaign.programs))):
         say_wrapped(console, f"the flip gains: {gained}")
     for line in campaign.provenance:

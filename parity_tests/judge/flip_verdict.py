@@ -10,12 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from parity_tests.judge import flip_costs, flip_gains, flip_reasons, flip_work, reasons_as_written
+from parity_tests.judge import (
+    flip_costs,
+    flip_gains,
+    flip_reasons,
+    flip_work,
+    proofs,
+    reasons_as_written,
+)
 from parity_tests.judge.across_flip import AcrossFlip
 from parity_tests.judge.chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
 from parity_tests.judge.program_notes import of_hazards
+from parity_tests.judge.proofs import claims_of
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate
@@ -37,7 +45,9 @@ def decide(
     pair = flipped(pairs)
     if pair is None:
         return None
-    found = tuple(_reasons(AcrossFlip(without_chance(findings), *pair), reasons))
+    flip = AcrossFlip(without_chance(findings), *pair)
+    claims = claims_of(flip.before, flip.after) if flip.before and flip.after else ()
+    found = (*_reasons(flip, reasons), *proofs.reasons(claims, flip.comparisons))
     if (chance := finding_of(findings)) is not None:
         found = _with_chance(found, chance)
     if findings.too_late is not None:
@@ -45,7 +55,9 @@ def decide(
     found = tuple(said_once(found))
     worst_first = tuple(sorted(found, key=_badness, reverse=True))
     outcome: FlipOutcome = worst_first[0].outcome if worst_first else "safe"
-    return FlipVerdict(left=pair[0], right=pair[1], outcome=outcome, reasons=worst_first)
+    return FlipVerdict(
+        left=pair[0], right=pair[1], outcome=outcome, reasons=worst_first, claims=claims
+    )
 
 
 def _badness(reason: FlipReason) -> tuple[int, Price]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from parity_tests.evidence.found import NumberedStep
-from reports.rows import Hazard, HazardKind, Observation
+from reports.rows import Comparison, FlipReason, Hazard, HazardKind, Observation
+from reports.rows.claims import Answer, Claim, PartedPlace, answer_of
 from reports.rows.observation import ProgramNumber
-from reports.rows.proofs import ANSWERS, Answer, Claim, PartedPlace
 
 # What costs something, and breaks nothing.
 _OF_COSTS: tuple[HazardKind, ...] = ("hoisted more than once", "folded by legacy alone")
@@ -27,8 +27,8 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
         claims_of(legacy, simplified)[0].answer == "proved"
     """
     one, two = before.numbers, after.numbers
-    assert one is not None
-    assert two is not None
+    if one is None or two is None:
+        return ()
     platforms = [each for each in one.modules if each in two.modules]
     return (
         _claim("jaxpr", "", one.jaxpr, two.jaxpr),
@@ -57,17 +57,6 @@ def _answer(before: ProgramNumber, after: ProgramNumber) -> tuple[Answer, str]:
     if before.effects != after.effects:
         return "refuted", f"it had {before.effects} effects and has {after.effects}"
     return "parted", "the numbers differ"
-
-
-def answer_of(claims: Sequence[Claim]) -> Answer:
-    """Return what all claims come to, the worst of all platforms.
-
-    A module counts, and the jaxpr where that is undecided: JAX lowers both forms by one set of
-    rules, so equal modules are one computation whatever their jaxprs are.
-    """
-    [of_jaxpr] = (each.answer for each in claims if each.of == "jaxpr")
-    modules = [each.answer for each in claims if each.of == "module"] or [of_jaxpr]
-    return min((of_jaxpr if each == "undecided" else each for each in modules), key=ANSWERS.index)
 
 
 def place_apart(
@@ -108,3 +97,33 @@ def _said(step: NumberedStep | None, apart: Sequence[str]) -> str:
         return ""
     params = "".join(f", {name}={step.said[name]}" for name in apart if name in step.said)
     return f"{step.name}{params}"
+
+
+# -- beside what was measured ----------------------------------------------------------------------
+
+_AFTER_LOWERING = (
+    "both forms are proved one computation, so what differs arises after lowering, in XLA or in "
+    "the runtime"
+)
+
+
+def reasons(claims: Sequence[Claim], comparisons: Sequence[Comparison]) -> Iterator[FlipReason]:
+    """Yield what the proof of a program says beside its comparisons; nothing where they agree.
+
+    Outputs that differ although the program is proved differ by what comes after lowering. A
+    program that is not proved agrees on these arguments alone.
+    """
+    if not claims:
+        return
+    answer = answer_of(claims)
+    outputs = [each for each in comparisons if each.metric == "outputs"]
+    is_bitwise = all(leaf.rung == "bitwise" for each in outputs for leaf in each.leaves)
+    what = ""
+    if answer == "proved" and outputs and not is_bitwise:
+        what = _AFTER_LOWERING
+    elif answer in ("parted", "refuted"):
+        what = "agrees here, not proved: its two forms part; `constparity prove` says where"
+    elif answer == "undecided":
+        what = f"not proved: {next(each.reason for each in claims if each.reason)}"
+    if what:
+        yield FlipReason(outcome="safe", kind="proof", what=what)

@@ -208,6 +208,9 @@ def _measure(
     with clock("count"):
         written = watched.written()
     counted = stages.count(lowered)
+    due = as_written.due(lowered, counted.facts)
+    with clock("number"):
+        numbers = numbers_of(lowered, is_one_jit=due is None)
     compiled = stages.compile_program(lowered, peaks)
     ledger_rows = _ledger_rows(lowered, counted, compiled)
     called = stages.call_program(built, counted, compiled, steady_calls=steady_calls)
@@ -228,9 +231,8 @@ def _measure(
         checks=checks,
         cached=cached,
         fresh=fresh,
-    ).model_copy(update={"written_in_trace": written})
-    measured = Measured(observation, called.first.arrays, counted.jaxpr)
-    return built, measured, as_written.due(lowered, counted.facts)
+    ).model_copy(update={"written_in_trace": written, "numbers": numbers})
+    return built, Measured(observation, called.first.arrays, counted.jaxpr), due
 
 
 def _ledger_rows(

@@ -85,6 +85,9 @@ def _row(make: Callable[[], Numbered], lowered: Lowered, settings: bytes) -> Pro
         options = encoded(dict(lowered.built.own.options))
     except UndecidedError as error:
         return ProgramNumber(undecided=str(error), types=types)
+    # A program may hold objects of any kind, which raise what they like where they are looked at.
+    except Exception as error:  # noqa: BLE001
+        return ProgramNumber(undecided=f"numbering it raised {named(error)}", types=types)
     return ProgramNumber(
         digest=number(found.digest, settings, options).hex(),
         by_calls=number(found.by_calls, settings, options).hex() if found.by_calls else "",

@@ -10,7 +10,7 @@ from typing import Any
 from parity_tests.evidence.found import HazardsFound, NumberedSteps
 from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.judge.proofs import answer_of, breaking, claims_of, place_apart
+from parity_tests.judge.proofs import breaking, claims_of, place_apart
 from parity_tests.judge.sides import Sides
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.protocol import (
@@ -24,7 +24,8 @@ from parity_tests.processes.worker_process import Lost
 from parity_tests.run.collection import collect, with_sides_that_run
 from parity_tests.run.options import CampaignOptions
 from reports.rows import Failure, Observation
-from reports.rows.proofs import Answer, Claim, Proofs, ProvedProgram
+from reports.rows.claims import Answer, Claim, answer_of
+from reports.rows.proofs import Proofs, ProvedProgram
 
 _NOT_ONE_JIT = (
     "its user calls more than one jitted function: what its Python does between them is not proved"

@@ -36,7 +36,8 @@ from reports.views.texts import counted, terms_of
 def document(campaign: Campaign) -> Document:
     """Make the document of a campaign, the programs first that a flip breaks."""
     headline, found = campaign.headline, standings(campaign)
-    said = (headline.question, headline.agreement, *_rest(campaign, found))
+    proof = (headline.proof,) if headline.proof else ()
+    said = (headline.question, headline.agreement, *proof, *_rest(campaign, found))
     measured_with = f"Measured with {_with(campaign.environment)}; {campaign.created}"
     _, tone = MARKS[campaign.verdict]
     return Document(

@@ -16,7 +16,8 @@ from reports.document import (
     cells,
     columns,
 )
-from reports.rows.proofs import ANSWERS, MEANINGS, Answer, Claim, Proofs, ProvedProgram
+from reports.rows.claims import ANSWERS, MEANINGS, Answer, Claim
+from reports.rows.proofs import Proofs, ProvedProgram
 
 TONES: dict[Answer, Tone] = {
     "refuted": "bad", "parted": "warn", "undecided": "warn", "failed": "warn", "proved": "good",

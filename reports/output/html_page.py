@@ -39,6 +39,7 @@ class WebPage:
     before: str  # the side before the flip; "" where no two were run
     after: str
     agreement: str
+    proof: str  # "" where nothing was numbered
     provenance: tuple[str, ...]
     measured: tuple[str, ...]  # with which versions, where sides ran on several
     counts: str
@@ -86,6 +87,7 @@ def web_page(campaign: Campaign) -> WebPage:
         before=flip.before if flip else "",
         after=flip.after if flip else "",
         agreement=campaign.headline.agreement,
+        proof=campaign.headline.proof,
         provenance=campaign.provenance,
         measured=measured.lines_of(campaign),
         counts=overview.counts(programs),

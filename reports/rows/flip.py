@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+from reports.rows.claims import Claim
 from reports.rows.row import Row, Side
 
 # "another program": an equation has other constants or types on the two sides.
@@ -61,6 +62,7 @@ ReasonKind = Literal[
     "time",
     "size",
     "hazard",
+    "proof",
     "note",
     "gain",
 ]
@@ -83,13 +85,14 @@ class FlipVerdict(Row):
     """What a flip of the default comes to for one program, the worst reason and price first.
 
     "safe" says that no measured metric is worse. The reasons name parts that were not measured, or
-    may differ in another run.
+    may differ in another run. `claims` say whether both forms are one computation.
     """
 
     left: Side
     right: Side
     outcome: FlipOutcome
     reasons: tuple[FlipReason, ...]
+    claims: tuple[Claim, ...] = ()  # empty in reports older than this field, too
 
 
 # -- the price ------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from reports.rows.claims import answer_of as answer_of_claims
 from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict, Price, largest_price
 from reports.rows.program_row import VERDICTS, ProgramRow
 from reports.rows.row import Row
@@ -43,6 +44,7 @@ class Headline(Row):
     question: str  # the first line: "flip: no. It breaks 2 of 12 programs (step, init); ..."
     first: str  # "" where nothing needs to be done
     agreement: str  # the second line, on our pipelines and stock JAX
+    proof: str = ""  # how many programs are proved; "" where nothing was numbered
 
 
 def answer_of(flip: FlipVerdict | None) -> FlipAnswer | None:
@@ -63,7 +65,17 @@ def headline(programs: Sequence[ProgramRow]) -> Headline:
         question=_question(flip, counts, judged, first),
         first=first,
         agreement=_agreement(programs),
+        proof=_proof(programs),
     )
+
+
+def _proof(programs: Sequence[ProgramRow]) -> str:
+    """Say how many programs are one computation before and after the flip, by their numbers."""
+    numbered = [row.flip for row in programs if row.flip is not None and row.flip.claims]
+    if not numbered:
+        return ""
+    proved = sum(answer_of_claims(each.claims) == "proved" for each in numbered)
+    return f"proof: {proved:,} of {len(numbered):,} programs proved one computation"
 
 
 def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:

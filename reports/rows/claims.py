@@ -1,0 +1,54 @@
+"""What value numbering claims of the two forms of a program (docs/proof.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, get_args
+
+from reports.rows.row import Row
+
+Answer = Literal["refuted", "parted", "undecided", "failed", "proved"]
+ANSWERS: tuple[Answer, ...] = get_args(Answer)
+MEANINGS: Mapping[Answer, str] = {
+    "refuted": "the forms have other types or other effects, or one of them cannot be made",
+    "parted": "the forms are written apart: that they compute the same is not known",
+    "undecided": "something in it has no rule, so nothing is claimed",
+    "failed": "it cannot be traced and lowered in either form",
+    "proved": "both forms are one computation, for every argument",
+}
+
+
+class PartedPlace(Row):
+    """The first place where two forms part: the user's line, and what each form has there."""
+
+    file: str  # "" where it is not known
+    line: int
+    before: str  # "dot_general, precision=None"; "" where this form has nothing in its place
+    after: str
+
+
+class Claim(Row):
+    """What is claimed of the two jaxprs, or of the two modules, of a program."""
+
+    of: Literal["jaxpr", "module"]
+    platform: str = ""  # of a module; "" is the platform of the processes
+    answer: Answer
+    before: str = ""  # the digest of the form before the flip; "" where it is undecided
+    after: str = ""
+    reason: str = ""  # of every answer but "proved"
+    operations: int = 0
+    constants: int = 0
+    bodies: int = 0
+    effects: int = 0
+    place: PartedPlace | None = None
+
+
+def answer_of(claims: Sequence[Claim]) -> Answer:
+    """Return what all claims come to, the worst of all platforms.
+
+    A module counts, and the jaxpr where that is undecided: JAX lowers both forms by one set of
+    rules, so equal modules are one computation whatever their jaxprs are.
+    """
+    [of_jaxpr] = (each.answer for each in claims if each.of == "jaxpr")
+    modules = [each.answer for each in claims if each.of == "module"] or [of_jaxpr]
+    return min((of_jaxpr if each == "undecided" else each for each in modules), key=ANSWERS.index)
