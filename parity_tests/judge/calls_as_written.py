@@ -89,6 +89,9 @@ def _one_alone(pair: Pair) -> list[Found]:
 
 def _not_apart(pair: Pair, calls: int) -> Found:
     """Say that no call differs, or why that is not known: a first call failed, or was not made."""
+    first = [each.as_written[0].failure for each in (pair.left, pair.right)]
+    if said := _fails_alike(*first):
+        return Found(AS_WRITTEN, "not compared", f"call 1 fails in both forms: {said}")
     for each in (pair.left, pair.right):
         for number, call in enumerate(each.as_written[:calls], 1):
             if call.failure is not None and (said := _untold(each.side, number, call.failure)):
@@ -96,6 +99,14 @@ def _not_apart(pair: Pair, calls: int) -> Found:
     both = zip(pair.left.as_written, pair.right.as_written, strict=False)
     worked = sum(not (one.failure or two.failure) for one, two in both)
     return Found(AS_WRITTEN, "equal", f"{counted(worked, 'call')} alike")
+
+
+def _fails_alike(left: Failure | None, right: Failure | None) -> str:
+    """Say how both of two calls fail; "" where one works, or they fail otherwise."""
+    if not left or not right or not (_is_of_program(left) and _is_of_program(right)):
+        return ""
+    said = in_words(left)
+    return said if are_alike(said, in_words(right)) else ""
 
 
 def _untold(side: Side, number: int, failure: Failure) -> str:
@@ -148,7 +159,7 @@ def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] 
         before = (CallAsWritten(failure=left.failure),)
     for number, (one, two) in enumerate(zip(before, calls, strict=False), 1):
         failure = None if one.failure else two.failure
-        if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
+        if failure and _is_of_program(failure):
             return number, failure
     return None
 
@@ -163,7 +174,7 @@ def failure_before(left: Observation, right: Observation) -> int:
     both = zip(left.as_written, right.as_written, strict=False)
     for number, (one, _) in enumerate(both, 1):
         failure = one.failure
-        if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
+        if failure and _is_of_program(failure):
             return number if number > 1 else 0
     return 0
 
@@ -171,6 +182,10 @@ def failure_before(left: Observation, right: Observation) -> int:
 def is_kept_outside(failure: Failure) -> bool:
     """Say whether a call was not made, or fails, by what the tester's trace left outside."""
     return failure.kind == "unavailable" or failure.type.endswith("UnexpectedTracerError")
+
+
+def _is_of_program(failure: Failure) -> bool:
+    return failure.kind in _OF_PROGRAMS and not is_kept_outside(failure)
 
 
 def works_on_both(left: Observation, right: Observation) -> bool:
@@ -237,7 +252,7 @@ def _effects(one: CallAsWritten, two: CallAsWritten) -> str:
 
 def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | None) -> str:
     failures = [each for each in (left, right) if each]
-    if any(each.kind not in _OF_PROGRAMS or is_kept_outside(each) for each in failures):
+    if not all(map(_is_of_program, failures)):
         return ""
     if pair.is_one_side:
         alike = left is not None and right is not None and are_alike(left.message, right.message)

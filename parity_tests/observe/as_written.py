@@ -16,6 +16,7 @@ import operator
 import os
 import time
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -68,7 +69,7 @@ def due(lowered: Lowered, facts: JaxprFacts) -> Due | None:
     """Say whether a call as written may do what a call of the traced program does not.
 
     One jitted function is called alike, unless it has been called while it was built, JAX is told
-    to jit nothing, or it donates memory that it has captured under another name.
+    to jit nothing, or it donates memory that it is passed twice or has captured under another name.
     """
     own, closed = lowered.built.own, lowered.traced.jaxpr
     if own.is_own:
@@ -300,11 +301,17 @@ def is_donating_call_due(lowered: Lowered, facts: JaxprFacts) -> bool:
 
 
 def shares_memory(lowered: Lowered, facts: JaxprFacts) -> bool:
-    """Say whether a donated argument is another array in the memory of a captured one.
+    """Say whether a donated argument is in memory that another argument or captured array is in.
 
     What XLA makes of that depends on how the two came to share it, so no copy tells.
     """
-    donated = [lowered.built.inputs[number] for number in donated_leaves(lowered)]
+    inputs = lowered.built.inputs
+    donated = [inputs[number] for number in donated_leaves(lowered)]
+    if not donated:
+        return False
+    passed = Counter(key for leaf in inputs for key in device_buffers.of([leaf]))
+    if any(passed[key] > 1 for key in device_buffers.of(donated)):
+        return True
     others = {id(each) for each in donated}
     held = Held(donated)
     return any(each.value in held and id(each.value) not in others for each in facts.captured)
