@@ -156,7 +156,8 @@ def _measure(
         arguments = described(built.fun, built.args, built.kwargs)
         watched = captured_arrays.Watched(built.own.fun)
     peaks = memory.peak if exact_peaks else memory.rough_peak
-    lowered = stages.trace_and_lower(built, peaks, on_traced)
+    with compile_cache.compiled_with_a_folder() as compiled_in_trace:
+        lowered = stages.trace_and_lower(built, peaks, on_traced)
     built = lowered.built
     with clock("count"):
         written = watched.written()
@@ -183,7 +184,8 @@ def _measure(
         fresh=fresh,
     ).model_copy(update={"written_in_trace": written})
     measured = Measured(observation, called.first.arrays, counted.jaxpr)
-    return built, measured, as_written.due(lowered, counted.facts)
+    may_count = bool(compiled_in_trace)
+    return built, measured, as_written.due(lowered, counted.facts, may_count=may_count)
 
 
 def _ledger_rows(
