@@ -102,7 +102,8 @@ def _checked(named: Sequence[str]) -> tuple[System, ...]:
 
 def _split(requirement: str | None) -> tuple[str, ...]:
     try:
-        words = shlex.split(requirement or "")
+        # pip takes `name @ address` as one argument.
+        words = shlex.split((requirement or "").replace(" @ ", "@"))
     except ValueError as error:  # quotes that do not match
         raise typer.BadParameter(f"--constparity {requirement}: {error}") from error
     if requirement is not None and not words:

@@ -38,6 +38,9 @@ from reports.views import texts
 
 TIMEOUT = 600.0
 _SIDE: Side = "simplified"
+_UNTRACED = (
+    "no array is the culprit: in simplified form the program fails before any of it is compared"
+)
 
 Found = TypeVar("Found", CulpritFound, Sweep, Tuning)
 
@@ -52,6 +55,10 @@ class _Until:
 
 class ExperimentError(RuntimeError):
     """There is no answer: the program raised or crashed, or the time was up; the message says."""
+
+
+class ProgramFailedError(ExperimentError):
+    """The program raised or crashed when it was built or traced, before it was looked into."""
 
 
 def find_culprits(
@@ -81,13 +88,21 @@ def find_culprits(
         said = what_changes(target, _SIDE, folder, timeout=timeout)
         if said:
             return _none(target, question, "not repeatable", said)
-        found = _culprits(FindCulprit(target=target, question=question), until, progress)
+        failed: ProgramFailedError | None = None
+        try:
+            found = _culprits(FindCulprit(target=target, question=question), until, progress)
+        except ProgramFailedError as error:
+            failed = error
+            found = _none(target, question, "difference", _UNTRACED)
         if found.fails or found.verdict not in ("parity", "difference"):
             return found
         progress(0, 0, "what does the flip do? a run on jax-legacy and on jax-simplified")
         stock = across_stock(target, folder, timeout=timeout)
+    if failed is not None and stock.failure is None:
+        raise failed
     if stock.failure is None or found.verdict != "parity":
-        return found.model_copy(update={"reasons": (*found.reasons, *stock.said())})
+        reasons = (*found.reasons, *stock.said())
+        return found.model_copy(update={"reasons": reasons, "fails": failed is not None})
     return _search_on_stock(target, found, stock.failure, stock, until, progress)
 
 
@@ -199,9 +214,10 @@ def _with_program_named(target: str, progress: Progress) -> Progress:
 
 def _read(target: str, answer: Found | UnknownTarget | ProgramRaised | Lost) -> Found:
     if isinstance(answer, Lost):
-        raise ExperimentError(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
+        kind = ProgramFailedError if answer.kind == "crash" else ExperimentError
+        raise kind(f"{target}: {answer.ending}\n{answer.last_words}".rstrip())
     if isinstance(answer, UnknownTarget):
         raise TargetError(answer.unknown_target)
     if isinstance(answer, ProgramRaised):
-        raise ExperimentError(f"{target}: {answer.raised}")
+        raise ProgramFailedError(f"{target}: {answer.raised}")
     return answer

@@ -13,7 +13,8 @@ from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.unrepeated import action_for, changes, listed_changes, places_of, within
-from parity_tests.processes.options import RunOptions
+from parity_tests.processes.hazards_alone import detect_alone
+from parity_tests.processes.options import Limits, RunOptions
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides, run_turns
 from reports.rows import Failure, FlipReason, Side
@@ -85,10 +86,13 @@ def across_stock(target: str, folder: Path, *, timeout: float) -> AcrossStock:
     recorded = run_sides([job], sides, folder / "stock", how)
     left, right = (recorded[0, side].evidence() for side in sides)
     before, after = left.observation, right.observation
+    found = recorded[0, "jax-legacy"].hazards()
+    if found.not_detected:  # it ended its process when it was traced in the other form
+        found = detect_alone(job, folder / "stock", Limits(timeout), found.reads)
     findings = Findings(
         observed=(before, after),
         comparisons=compare_pairs([(left, right)]),
-        hazards=recorded[0, "jax-legacy"].hazards().hazards,
+        hazards=found.hazards,
     )
     if before.times and after.times and slower_in_all([(before.times, after.times)]):
         again = run_sides([job], sides, folder / "again", how.once_more())

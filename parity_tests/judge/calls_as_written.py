@@ -6,6 +6,7 @@ first one does, the program was not compared.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -58,13 +59,23 @@ def compare(pair: Pair, traced: Sequence[LeafComparison] = ()) -> list[Found]:
     both = list(zip(pair.left.as_written, pair.right.as_written, strict=False))
     if not both:
         return _one_alone(pair)
-    apart = next(filter(None, _apart(pair, traced)), "")
+    apart = next((each.said for each in _apart(pair, traced)), "")
     placed = next(filter(None, (_placed(n, *each) for n, each in enumerate(both, 1))), "")
     placed_outcome: ComparisonOutcome = "expected difference" if pair.across_modes else "different"
     return [
         Found(AS_WRITTEN, "different", apart) if apart else _not_apart(pair, len(both)),
         Found(PLACED, placed_outcome, placed) if placed else Found(PLACED, "equal"),
     ]
+
+
+def distance(pair: Pair) -> float:
+    """Return how far apart the values of the calls are, at most; infinity for what is no number.
+
+    Example::
+
+        distance(Pair(of_first_run, of_second_run)) == 0.0
+    """
+    return max((each.distance for each in _apart(pair, ())), default=0.0)
 
 
 def _one_alone(pair: Pair) -> list[Found]:
@@ -78,6 +89,9 @@ def _one_alone(pair: Pair) -> list[Found]:
 
 def _not_apart(pair: Pair, calls: int) -> Found:
     """Say that no call differs, or why that is not known: a first call failed, or was not made."""
+    first = [each.as_written[0].failure for each in (pair.left, pair.right)]
+    if said := _fails_alike(*first):
+        return Found(AS_WRITTEN, "not compared", f"call 1 fails in both forms: {said}")
     for each in (pair.left, pair.right):
         for number, call in enumerate(each.as_written[:calls], 1):
             if call.failure is not None and (said := _untold(each.side, number, call.failure)):
@@ -85,6 +99,14 @@ def _not_apart(pair: Pair, calls: int) -> Found:
     both = zip(pair.left.as_written, pair.right.as_written, strict=False)
     worked = sum(not (one.failure or two.failure) for one, two in both)
     return Found(AS_WRITTEN, "equal", f"{counted(worked, 'call')} alike")
+
+
+def _fails_alike(left: Failure | None, right: Failure | None) -> str:
+    """Say how both of two calls fail; "" where one works, or they fail otherwise."""
+    if not left or not right or not (_is_of_program(left) and _is_of_program(right)):
+        return ""
+    said = in_words(left)
+    return said if are_alike(said, in_words(right)) else ""
 
 
 def _untold(side: Side, number: int, failure: Failure) -> str:
@@ -137,7 +159,7 @@ def failure_after(left: Observation, right: Observation) -> tuple[int, Failure] 
         before = (CallAsWritten(failure=left.failure),)
     for number, (one, two) in enumerate(zip(before, calls, strict=False), 1):
         failure = None if one.failure else two.failure
-        if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
+        if failure and _is_of_program(failure):
             return number, failure
     return None
 
@@ -152,7 +174,7 @@ def failure_before(left: Observation, right: Observation) -> int:
     both = zip(left.as_written, right.as_written, strict=False)
     for number, (one, _) in enumerate(both, 1):
         failure = one.failure
-        if failure and failure.kind in _OF_PROGRAMS and not is_kept_outside(failure):
+        if failure and _is_of_program(failure):
             return number if number > 1 else 0
     return 0
 
@@ -162,25 +184,43 @@ def is_kept_outside(failure: Failure) -> bool:
     return failure.kind == "unavailable" or failure.type.endswith("UnexpectedTracerError")
 
 
+def _is_of_program(failure: Failure) -> bool:
+    return failure.kind in _OF_PROGRAMS and not is_kept_outside(failure)
+
+
 def works_on_both(left: Observation, right: Observation) -> bool:
     """Say whether all calls of both sides work."""
     made = (*left.as_written, *right.as_written)
     return bool(left.as_written and right.as_written) and not any(each.failure for each in made)
 
 
-def _apart(pair: Pair, traced: Sequence[LeafComparison]) -> Iterator[str]:
+class _Apart(NamedTuple):
+    """What differs in one call, in words, and how far apart its values are."""
+
+    said: str
+    distance: float = math.inf
+
+
+def _apart(pair: Pair, traced: Sequence[LeafComparison]) -> Iterator[_Apart]:
     both = pair.left.as_written, pair.right.as_written
     kept = [*map(_kept_by_digests, both)]
     same_as = [*map(_same_as, both)]
     for number, (one, two) in enumerate(zip(*both, strict=False)):
         if one.failure or two.failure:
-            yield _failures(pair, number + 1, one.failure, two.failure)
+            if said := _failures(pair, number + 1, one.failure, two.failure):
+                yield _Apart(said)
             continue
-        arrays = _arrays(one, kept[0]), _arrays(two, kept[1])
-        said = _types(one, two) or _values(one.outputs, *arrays, traced) or _effects(one, two)
-        if not said and same_as[0][number] != same_as[1][number]:
-            said = _changes(pair, number, same_as)
-        yield f"call {number + 1} {said}" if said else ""
+        if said := _types(one, two):
+            found: _Apart | None = _Apart(said)
+        else:
+            arrays = _arrays(one, kept[0]), _arrays(two, kept[1])
+            found = _values(one.outputs, *arrays, traced)
+        if found is None and (said := _effects(one, two)):
+            found = _Apart(said)
+        if found is None and same_as[0][number] != same_as[1][number]:
+            found = _Apart(_changes(pair, number, same_as), 0.0)
+        if found is not None:
+            yield found._replace(said=f"call {number + 1} {found.said}")
 
 
 def _same_as(calls: Sequence[CallAsWritten]) -> list[int]:
@@ -212,7 +252,7 @@ def _effects(one: CallAsWritten, two: CallAsWritten) -> str:
 
 def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | None) -> str:
     failures = [each for each in (left, right) if each]
-    if any(each.kind not in _OF_PROGRAMS or is_kept_outside(each) for each in failures):
+    if not all(map(_is_of_program, failures)):
         return ""
     if pair.is_one_side:
         alike = left is not None and right is not None and are_alike(left.message, right.message)
@@ -254,18 +294,21 @@ def _property_apart(one: CallAsWritten, two: CallAsWritten, names: Sequence[str]
 def _values(
     outputs: Sequence[OutputLeaf], left: Sequence[KeptArray], right: Sequence[KeptArray],
     traced: Sequence[LeafComparison],
-) -> str:  # fmt: skip
+) -> _Apart | None:  # fmt: skip
     explained = max((leaf.max_abs for leaf in traced), default=0.0) * REACH
+    apart: list[_Apart] = []
     for leaf, one, two in zip(outputs, left, right, strict=True):
         if one == two:
             continue
         path = leaf.path or "the only output"
         if leaf.dtype != one.dtype and one.dtype == "uint8":  # the text of a Python value
-            return f"gives another {leaf.dtype} at {path}"
+            apart.append(_Apart(f"gives another {leaf.dtype} at {path}"))
+            continue
         found = tolerance_ladder.compare(path, values.kept_elements(one), values.kept_elements(two))
         if found.rung == "mismatch" and (found.is_lost or found.max_abs > explained):
-            return f"gives other values at {path}: {found.note}"
-    return ""
+            farthest = math.inf if found.is_lost else found.max_abs
+            apart.append(_Apart(f"gives other values at {path}: {found.note}", farthest))
+    return apart[0]._replace(distance=max(each.distance for each in apart)) if apart else None
 
 
 _Digests = tuple[str, ...]

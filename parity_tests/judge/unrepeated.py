@@ -24,12 +24,14 @@ from reports.rows.check_names import AS_WRITTEN
 from reports.views.ledger import listed, place
 from reports.views.texts import counted, cut
 
-# How far apart the values of each difference are; what is no number counts as 1.
+# How far apart the values of each difference are; what is no number counts as 1, and as infinity
+# in calls as written.
 Differences = Mapping[Difference, float]
 
 # Failures that belong to the campaign and not to the program.
 _LIMITS = ("timeout", "memory", "unavailable", "wrong side")
 _MISMATCH: tuple[Rung, ...] = ("mismatch",)
+_CALLS: Difference = (AS_WRITTEN, "")
 _NOT_BITWISE: tuple[Rung, ...] = ("ulp", "tolerance", "arbiter", "mismatch")
 
 Kind = Literal["argument", "captured", "trace", "outputs", "failure"]
@@ -240,7 +242,10 @@ def across(findings: Findings, pair: Sides) -> Differences:
         left, right = (observed[side].failure for side in pair)
         found = {FAILURE: 1.0} if _one_breaks(left, right) else {}
     of_pair = [each for each in findings.comparisons if (each.left, each.right) == pair]
-    return {**found, **_differences(of_pair, _MISMATCH, findings.checks)}
+    found |= _differences(of_pair, _MISMATCH, findings.checks)
+    if _CALLS in found:
+        found[_CALLS] = calls_as_written.distance(Pair(observed[pair[0]], observed[pair[1]]))
+    return found
 
 
 def within(first: Evidence, other: Evidence) -> Differences:
@@ -250,12 +255,13 @@ def within(first: Evidence, other: Evidence) -> Differences:
         return {}
     found = {} if fails_alike(*failures) else {FAILURE: 1.0}
     checks = {check.name for each in (first, other) for check in each.observation.checks}
-    comparisons = PairComparison(first, other).comparisons()
+    found |= _differences(PairComparison(first, other).comparisons(), _NOT_BITWISE, checks)
     # Chance may take the outputs of the traced program further apart than the calls.
-    calls = calls_as_written.compare(Pair(first.observation, other.observation))
+    runs = Pair(first.observation, other.observation)
+    calls = calls_as_written.compare(runs)
     if any(each.metric == AS_WRITTEN and each.outcome == "different" for each in calls):
-        found[AS_WRITTEN, ""] = 1.0
-    return {**found, **_differences(comparisons, _NOT_BITWISE, checks)}
+        found[_CALLS] = calls_as_written.distance(runs)
+    return found
 
 
 def between_two_sides(left: Evidence, right: Evidence) -> Differences:

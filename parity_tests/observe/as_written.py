@@ -16,6 +16,7 @@ import operator
 import os
 import time
 import types
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -33,7 +34,7 @@ from parity_tests.jaxpr.captured_uses import captured_in_bodies
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import own_jits
 from parity_tests.jaxpr.rewriting import replace_captured
-from parity_tests.observe import device_buffers, effect_rows, effects, failures
+from parity_tests.observe import compile_cache, device_buffers, effect_rows, effects, failures
 from parity_tests.observe.calls import durations, without_addresses
 from parity_tests.observe.checks import captured_arrays
 from parity_tests.observe.device_buffers import Held
@@ -64,12 +65,16 @@ class Due:
     captured: frozenset[str] | None = None
 
 
-def due(lowered: Lowered, facts: JaxprFacts) -> Due | None:
+def due(lowered: Lowered, facts: JaxprFacts, *, may_count: bool = False) -> Due | None:
     """Say whether a call as written may do what a call of the traced program does not.
 
     One jitted function is called alike, unless it has been called while it was built, JAX is told
-    to jit nothing, or it donates memory that it has captured under another name.
+    to jit nothing, or it donates memory that it is passed twice or has captured under another name.
+    `may_count` says that the program has compiled something in its trace, and may count what JAX's
+    persistent cache has then.
     """
+    if may_count:
+        return Due()
     own, closed = lowered.built.own, lowered.traced.jaxpr
     if own.is_own:
         captured: Sequence[CapturedValue] = facts.captured
@@ -141,7 +146,7 @@ def added(
     """
     before = [array for each in device_buffers.alive() if (array := each()) is not None]
     name = kept.changed()
-    with built.clock(AS_WRITTEN):
+    with built.clock(AS_WRITTEN), compile_cache.as_the_user_has_it():
         made = _calls(program, called=not is_ours(built.side) and not name)
     calls = made.rows
     written = tuple(each for each in made.written if due.captured is None or each in due.captured)
@@ -300,11 +305,17 @@ def is_donating_call_due(lowered: Lowered, facts: JaxprFacts) -> bool:
 
 
 def shares_memory(lowered: Lowered, facts: JaxprFacts) -> bool:
-    """Say whether a donated argument is another array in the memory of a captured one.
+    """Say whether a donated argument is in memory that another argument or captured array is in.
 
     What XLA makes of that depends on how the two came to share it, so no copy tells.
     """
-    donated = [lowered.built.inputs[number] for number in donated_leaves(lowered)]
+    inputs = lowered.built.inputs
+    donated = [inputs[number] for number in donated_leaves(lowered)]
+    if not donated:
+        return False
+    passed = Counter(key for leaf in inputs for key in device_buffers.of([leaf]))
+    if any(passed[key] > 1 for key in device_buffers.of(donated)):
+        return True
     others = {id(each) for each in donated}
     held = Held(donated)
     return any(each.value in held and id(each.value) not in others for each in facts.captured)

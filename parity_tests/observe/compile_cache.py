@@ -1,8 +1,10 @@
 """JAX's persistent compilation cache: does a program hit it, how fast, and with which arrays.
 
-Everywhere else the cache is off. Here a program is compiled three times with a cache of its own: to
-fill the cache, to be read from it, and with other values in its captured arrays. The third is a hit
-only if the arrays are no part of the executable. Nothing is run.
+The cache is off, for reading it is not compiling, with two exceptions. Here a program is compiled
+three times with a cache of its own: to fill the cache, to be read from it, and with other values in
+its captured arrays. The third is a hit only if the arrays are no part of the executable. Nothing is
+run. And a program is called as it is written with the cache as its user has it: it may count the
+entries.
 """
 
 from __future__ import annotations
@@ -30,9 +32,11 @@ MOST_BYTES = 64 * 2**20
 # The events that JAX records (jax 0.10.2 to 0.12.0.1).
 HIT = "/jax/compilation_cache/cache_hits"
 MISS = "/jax/compilation_cache/cache_misses"
+COMPILED = "/jax/core/compile/backend_compile_duration"
 
+_ENABLED = "jax_enable_compilation_cache"
 _SETTINGS = {
-    "jax_enable_compilation_cache": True,
+    _ENABLED: True,
     "jax_persistent_cache_min_compile_time_secs": 0.0,
     "jax_persistent_cache_min_entry_size_bytes": -1,
 }
@@ -88,6 +92,53 @@ def measure(
             return Cached(seconds, compiled=compiled)
         _, _, events = compile_(replace_captured(closed, replace))
         return Cached(seconds, events[MISS], compiled)
+
+
+@dataclass
+class _OfUser:
+    """Whether the user lets JAX keep executables, and how many this process has put there."""
+
+    is_on: bool = True
+    written: int = 0
+
+
+_of_user = _OfUser()
+
+
+def is_off_for_the_user() -> None:
+    """Note that the user has turned the cache off."""
+    _of_user.is_on = False
+
+
+def entries_written() -> int:
+    """Return how many executables this process has put into the cache of the user."""
+    return _of_user.written
+
+
+@contextmanager
+def as_the_user_has_it() -> Iterator[None]:
+    """Let JAX keep executables in a block, where the program or its environment names a folder."""
+    before = {_ENABLED: getattr(jax.config, _ENABLED)}
+    _configure({_ENABLED: _of_user.is_on})
+    try:
+        with cache_events() as events:
+            yield
+    finally:
+        _of_user.written += events[MISS]
+        _configure(before)
+
+
+@contextmanager
+def compiled_with_a_folder() -> Iterator[list[str]]:
+    """List what is compiled in a block while a folder for the cache of the user is named."""
+    heard: list[str] = []
+
+    def hear(event: str) -> None:
+        if event == COMPILED and jax.config.values["jax_compilation_cache_dir"]:
+            heard.append(event)
+
+    with calls.durations(hear):
+        yield heard
 
 
 @contextmanager

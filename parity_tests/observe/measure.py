@@ -203,14 +203,16 @@ def _measure(
         arguments = described(built.fun, built.args, built.kwargs)
         watched = captured_arrays.Watched(built.own.fun)
     peaks = memory.peak if exact_peaks else memory.rough_peak
-    lowered = stages.trace_and_lower(built, peaks, on_traced)
+    with compile_cache.compiled_with_a_folder() as compiled_in_trace:
+        lowered = stages.trace_and_lower(built, peaks, on_traced)
     built = lowered.built
     with clock("count"):
         written = watched.written()
     counted = stages.count(lowered)
-    due = as_written.due(lowered, counted.facts)
+    may_count = bool(compiled_in_trace)
     with clock("number"):
-        numbers = numbers_of(lowered, is_one_jit=due is None)
+        is_one_jit = as_written.due(lowered, counted.facts, may_count=may_count) is None
+        numbers = numbers_of(lowered, is_one_jit=is_one_jit)
     compiled = stages.compile_program(lowered, peaks)
     ledger_rows = _ledger_rows(lowered, counted, compiled)
     called = stages.call_program(built, counted, compiled, steady_calls=steady_calls)
@@ -232,7 +234,8 @@ def _measure(
         cached=cached,
         fresh=fresh,
     ).model_copy(update={"written_in_trace": written, "numbers": numbers})
-    return built, Measured(observation, called.first.arrays, counted.jaxpr), due
+    measured = Measured(observation, called.first.arrays, counted.jaxpr)
+    return built, measured, as_written.due(lowered, counted.facts, may_count=may_count)
 
 
 def _ledger_rows(

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from parity_tests import own_packages, targets
+from parity_tests.observe import compile_cache
 
 # Whose functions programs replace: public names alone, which a program can mean to replace.
 _MODULES = (jax, jax.numpy, jax.lax, jax.random, jax.nn, np)
@@ -38,6 +39,7 @@ class ProcessState:
     streams: Mapping[str, tuple[Any, bool, tuple[int, int] | None]]  # object, closed, its file
     path: tuple[str, ...]
     handlers: Mapping[signal.Signals | int, Any]
+    cached: int  # executables that JAX has put into its persistent cache
 
     @classmethod
     def now(cls) -> ProcessState:
@@ -50,6 +52,7 @@ class ProcessState:
             {name: _stream(name) for name in _STREAMS},
             tuple(sys.path),
             {number: signal.getsignal(number) for number in _SIGNALS},
+            compile_cache.entries_written(),
         )
 
     def changes(self, later: ProcessState) -> tuple[str, ...]:
@@ -67,6 +70,7 @@ class ProcessState:
                 *self._directory_and_path(later),
                 *self._streams(later),
                 *self._handlers(later),
+                *(["fills JAX's persistent cache"] if later.cached > self.cached else ()),
             ]
         )
 

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 JAX_FLAG = "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"
 OUR_FLAG = "CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"
+JAX_CACHE = "JAX_ENABLE_COMPILATION_CACHE"
+CACHE_OFF = "CONSTPARITY_COMPILATION_CACHE_OFF"  # set where the user has turned the cache off
+_FALSE = ("0", "f", "false", "n", "no", "off")  # as JAX reads it
 
 FOLDER = Path(own_packages.FOLDER)
 # The file of a process of a side makes our packages known under any name but "__main__".
@@ -28,13 +31,16 @@ def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> di
     """Return the environment that a process of a side starts with.
 
     Our sides choose per function and run beside stock JAX with its default flag, whatever the user
-    has set. The persistent compilation cache is off, for reading it is not compiling. Strings hash
-    alike in every process, so a set of them is traced in one order.
+    has set. The persistent compilation cache is off, for reading it is not compiling; where the
+    user has turned it off, that is handed on. Strings hash alike in every process, so a set of them
+    is traced in one order.
     """
     environment = dict(os.environ if inherited is None else inherited)
     environment.pop(OUR_FLAG, None)
     environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
-    environment["JAX_ENABLE_COMPILATION_CACHE"] = "0"
+    if environment.get(JAX_CACHE, "1").lower() in _FALSE:
+        environment[CACHE_OFF] = "1"
+    environment[JAX_CACHE] = "0"
     environment.setdefault("PYTHONHASHSEED", "0")
     return environment
 

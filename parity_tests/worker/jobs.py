@@ -9,6 +9,7 @@ of the processors to trace, lower and compile a program.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from parity_tests.processes.protocol import (
     to_json,
     write,
 )
+from parity_tests.processes.side_environment import CACHE_OFF
 from parity_tests.worker.handling import (
     TO_MEASURE,
     TO_RERUN,
@@ -79,8 +81,11 @@ def serve_jobs(request: ServeJobs, desk: Desk) -> None:
 
 def _start(side: Side) -> None:
     start_up(side)
+    from parity_tests.observe import compile_cache
     from parity_tests.observe.jit_on_side import warm_up
 
+    if CACHE_OFF in os.environ:
+        compile_cache.is_off_for_the_user()
     warm_up(side)
 
 

@@ -10,12 +10,14 @@ import faulthandler
 import os
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import Order, Wait, to_json, write
 from parity_tests.worker import answers, jobs
@@ -23,6 +25,8 @@ from parity_tests.worker.handling import Desk, prepare
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+_CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
 
 # What a process does with each kind of request. A handler imports what it needs when it runs. So a
 # process of stock JAX never imports the engine, and one that lists programs nothing of experiments.
@@ -47,6 +51,11 @@ HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]
 
 def main(request: str) -> None:
     """Handle the request in a file, or wait for one there, and for the next."""
+    with _cache_of_its_own():
+        _handle(request)
+
+
+def _handle(request: str) -> None:
     faulthandler.enable()  # so that the record of a crash has its Python frames
     lines: SimpleQueue[str] = SimpleQueue()
     _die_with_parent(lines)
@@ -61,6 +70,20 @@ def main(request: str) -> None:
     answer = HANDLERS[type(order.request)](order.request, Desk(files, lines))
     if answer is not None:
         write(files.answer, to_json(answer))
+
+
+@contextmanager
+def _cache_of_its_own() -> Iterator[None]:
+    """Name a folder of this process where the user's variable names one for JAX's persistent cache.
+
+    Earlier processes have filled the user's folder, and others fill it now.
+    """
+    if _CACHE_FOLDER not in os.environ:
+        yield
+        return
+    with temporary_folder("cache-", ignore_cleanup_errors=True) as folder:
+        os.environ[_CACHE_FOLDER] = str(folder / "jax")
+        yield
 
 
 def _read(request: str) -> Order:

@@ -98,6 +98,21 @@ def test_what_fails_alike_in_both_forms_is_said_and_safe(rows, name, said):
     assert fails.what.startswith(f"as it is written, {said}")
 
 
+@pytest.mark.parametrize(
+    "name", ["donates_what_it_is_passed_twice", "donates_what_an_alias_passes_too"]
+)
+def test_an_argument_that_is_donated_and_passed_again_fails_in_both_forms(rows, name):
+    row = rows[name]
+    fails = row.flip.reasons[0]
+    assert (row.verdict, row.flip.outcome, fails.action) == (
+        "parity",
+        "could not compare",
+        advice("fails today"),
+    )
+    assert fails.what.startswith("as it is written, call 1 fails in both forms: jax.errors.JaxRun")
+    assert rows["is_passed_an_array_twice_and_donates_another"].flip.outcome == "safe"
+
+
 def test_a_failure_in_and_outside_of_a_trace_is_one_whatever_object_its_message_names(rows):
     [first] = rows["fails_with_an_object_in_its_message"].flip.reasons
     assert first.what.startswith("jax-legacy fails today, alike: exception in trace: RuntimeError")

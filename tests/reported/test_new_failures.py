@@ -187,6 +187,55 @@ def test_what_a_flip_costs_is_said_beside_what_outputs_differ_in(monkeypatch, ve
     assert more[1:] == [f"m.py:7 (4 B of results): to do: {advice('compute once')}"]
 
 
+READS = Hazard(
+    kind="reads the flag", file="m.py", line=8, array="jax_use_simplified_jaxpr_constants",
+    what="it is read at m.py:8", fix="do not read the flag", changes_program=True,
+)  # fmt: skip
+ENDED = Failure(
+    kind="crash", stage="trace", type="signal SIGABRT", message="the process ended"
+)  # fmt: skip
+
+
+def test_what_ends_its_process_in_simplified_form_is_told_as_run_tells_it(monkeypatch):
+    def run_sides(jobs, sides, *_):
+        before, after = (Stock(side, 0.001) for side in sides)
+        before.found = HazardsFound(not_detected="signal SIGABRT", again=True, reads="as it read")
+        after.observation = Observation(program="p", side=sides[1], failure=ENDED)
+        return {(0, sides[0]): before, (0, sides[1]): after}
+
+    def ends(*_):
+        raise in_worker.ProgramFailedError("signal SIGABRT")
+
+    monkeypatch.setattr(repeated, "run_sides", run_sides)
+    monkeypatch.setattr(
+        repeated,
+        "detect_alone",
+        lambda job, folder, limits, reads: HazardsFound(hazards=(READS,) if reads else ()),
+    )
+    monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
+    monkeypatch.setattr(in_worker, "_culprits", ends)
+    found = in_worker.find_culprits("m.py:p", OUTPUTS)
+    assert (found.verdict, found.fails, found.arrays) == ("difference", True, ())
+    assert found.reasons == (
+        "no array is the culprit: in simplified form the program fails before any of it is "
+        "compared",
+        "the flip of stock JAX, by `run`: works on jax-legacy and fails on jax-simplified: crash "
+        "in trace: signal SIGABRT: the process ended; it is read at m.py:8",
+        "m.py:8 (jax_use_simplified_jaxpr_constants): to do: do not read the flag",
+    )
+
+
+def test_what_fails_before_the_flip_too_has_no_answer(monkeypatch):
+    def ends(*_):
+        raise in_worker.ProgramFailedError("signal SIGABRT")
+
+    monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
+    monkeypatch.setattr(in_worker, "_culprits", ends)
+    monkeypatch.setattr(in_worker, "across_stock", lambda *_, **__: AcrossStock(None))
+    with pytest.raises(in_worker.ProgramFailedError, match="signal SIGABRT"):
+        in_worker.find_culprits("m.py:p", OUTPUTS)
+
+
 def test_culprit_is_not_told_to_ask_culprit():
     reason = FlipReason(outcome="different", kind="failure", what="fails", action="")
     for name, said in (("culprit", ()), ("culprit of failure", (f"to do: {advice('inline')}",))):

@@ -114,6 +114,11 @@ def test_without_an_origin_the_job_needs_one_named(project, capsys, monkeypatch)
     captured = capsys.readouterr()
     assert 'CONSTPARITY: "--no-index ./constparity.whl"' in captured.out
     assert "--no-index ./constparity.whl  (--constparity)" in captured.err
+    # As the error names it, and as README installs it: one argument of pip.
+    assert (
+        app.main(["init", "--diff", "--constparity", "constparity @ git+https://a.b/c@0123"]) == 1
+    )
+    assert 'CONSTPARITY: "constparity@git+https://a.b/c@0123"' in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

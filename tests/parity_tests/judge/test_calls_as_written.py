@@ -8,12 +8,12 @@ import pytest
 from parity_tests.advice import advice
 from parity_tests.evidence import values
 from parity_tests.evidence.records import Evidence
-from parity_tests.judge.calls_as_written import LEAKED, compare
+from parity_tests.judge.calls_as_written import LEAKED, compare, distance
 from parity_tests.judge.comparison import PairComparison
 from parity_tests.judge.findings import Findings, NotRepeatable
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.sides import Pair
-from parity_tests.judge.unrepeated import across, within
+from parity_tests.judge.unrepeated import across, explained, within
 from reports.rows import CallAsWritten, Failure, Hazard, LeafComparison, Observation, OutputLeaf
 from reports.rows.calls import Effect, Effects
 from reports.rows.check_names import AS_WRITTEN, PLACED
@@ -152,9 +152,16 @@ def test_calls_of_one_side_alone_are_not_alike():
     assert compare(Pair(observation(STOCK[0]), failed)) == []
 
 
-@pytest.mark.parametrize("after", [raises(), raises(message="another"), gives()])
-def test_a_first_call_that_fails_before_the_flip_leaves_nothing_to_compare(after):
-    said = "call 1 fails on jax-legacy today: ValueError: Array has been deleted."
+@pytest.mark.parametrize(
+    ("after", "where"),
+    [
+        (raises(), "in both forms"),
+        (raises(message="another"), "on jax-legacy today"),
+        (gives(), "on jax-legacy today"),
+    ],
+)
+def test_a_first_call_that_fails_before_the_flip_leaves_nothing_to_compare(after, where):
+    said = f"call 1 fails {where}: ValueError: Array has been deleted."
     assert found([raises()], [after]) == [("not compared", said), ("equal", "")]
     assert found([gives(), raises()], [gives(), after])[0] == ("equal", "1 call alike")
     flip = decided(observation(STOCK[0], raises()), observation(STOCK[1], after))
@@ -346,6 +353,37 @@ def test_calls_that_change_from_run_to_run_are_chance():
     after = observation(STOCK[1], gives(TWO))
     comparisons = PairComparison(Evidence(first), Evidence(after)).comparisons()
     assert set(across(Findings((first, after), tuple(comparisons)), STOCK)) == {(AS_WRITTEN, "")}
+
+
+@pytest.mark.parametrize(
+    ("noise", "after", "by_chance"),
+    [
+        (gives(ONE + 0.01), gives(ONE + 0.1), True),
+        (gives(ONE + 0.01), gives(ONE + 1), False),
+        (gives(ONE + 0.01), gives(ONE * np.float32(np.nan)), False),
+        (gives(ONE + 0.01), gives(tree="(*,)"), False),
+        (gives(ONE + 0.01), raises(), False),
+        (raises(), gives(ONE + 1), True),
+        (gives(ONE * np.float32(np.nan)), gives(ONE + 1), True),
+    ],
+)
+def test_noise_explains_what_is_no_farther_apart_than_it_is(noise, after, by_chance):
+    first, other = (observation(STOCK[0], gives(), call) for call in (gives(), noise))
+    own = within(Evidence(first), Evidence(other))
+    flipped = observation(STOCK[1], gives(), after)
+    comparisons = PairComparison(Evidence(first), Evidence(flipped)).comparisons()
+    differing = across(Findings((first, flipped), tuple(comparisons)), STOCK)
+    assert set(differing) == {(AS_WRITTEN, "")}
+    assert explained(differing, own) == (frozenset(differing) if by_chance else frozenset())
+
+
+def test_the_farthest_call_and_output_say_how_far_apart_calls_are():
+    one, two = (
+        observation(side, *map(gives, arrays))
+        for side, arrays in zip(STOCK, ((ONE, ONE), (ONE + 1, np.float32([1, 4]))), strict=True)
+    )
+    assert distance(Pair(one, two)) == 3.0
+    assert distance(Pair(one, one)) == 0.0
 
 
 def test_what_is_chance_in_calls_as_written_is_no_difference_of_the_flip():

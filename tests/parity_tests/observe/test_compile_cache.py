@@ -9,6 +9,7 @@ import engine
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.rewriting import replace_captured, with_other_elements
 from parity_tests.observe import compile_cache
+from parity_tests.observe.compile_cache import as_the_user_has_it, compiled_with_a_folder
 from parity_tests.observe.jit_on_side import staged_alone
 
 WEIGHTS = np.arange(64, dtype=np.float32).reshape(8, 8)
@@ -60,6 +61,57 @@ def test_the_settings_of_jax_are_as_they_were():
     measured("legacy", [WEIGHTS])
     after = (jax.config.jax_enable_compilation_cache, jax.config.jax_compilation_cache_dir)
     assert before == after
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder that the user has named for the cache, which keeps everything."""
+    monkeypatch.setattr(compile_cache, "_of_user", compile_cache._OfUser())
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path),
+        "jax_persistent_cache_min_compile_time_secs": 0.0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+        "jax_enable_compilation_cache": False,
+    }
+    before = {name: getattr(jax.config, name) for name in settings}
+    for name, value in settings.items():
+        jax.config.update(name, value)
+    yield tmp_path
+    for name, value in before.items():
+        jax.config.update(name, value)
+
+
+def compile_closures():
+    for k in range(3):
+        table = np.arange(64, dtype=np.float32) + k
+        jax.jit(lambda x, table=table: x + table).lower(table).compile()
+
+
+def test_a_program_fills_the_cache_of_its_user_in_its_calls_as_written_alone(folder):
+    with as_the_user_has_it():
+        compile_closures()
+    assert len([*folder.glob("*-cache")]) == compile_cache.entries_written() == 3
+    assert not jax.config.jax_enable_compilation_cache
+    jax.jit(lambda x: x - 1).lower(np.ones(64)).compile()
+    assert len([*folder.glob("*-cache")]) == 3
+
+
+def test_a_cache_that_the_user_has_turned_off_is_off(folder):
+    compile_cache.is_off_for_the_user()
+    with as_the_user_has_it():
+        compile_closures()
+    assert ([*folder.glob("*-cache")], compile_cache.entries_written()) == ([], 0)
+
+
+def test_what_is_compiled_counts_where_a_folder_is_named(folder):
+    with compiled_with_a_folder() as compiled:
+        jax.jit(lambda x: x + 1).trace(np.ones(8)).lower()
+    assert compiled == []
+    with compiled_with_a_folder() as compiled:
+        compile_closures()
+        jax.config.update("jax_compilation_cache_dir", None)
+        compile_closures()
+    assert compiled == [compile_cache.COMPILED] * 3
 
 
 def test_long_compilations_and_large_closures_are_left_out():

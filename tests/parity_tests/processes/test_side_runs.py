@@ -16,6 +16,8 @@ from parity_tests.processes import listing, one_question, side_runs, worker_proc
 from parity_tests.processes.options import Limits, RunOptions
 from parity_tests.processes.protocol import Job, ListPrograms
 from parity_tests.processes.side_environment import (
+    CACHE_OFF,
+    JAX_CACHE,
     JAX_FLAG,
     OUR_FLAG,
     environment_of,
@@ -46,6 +48,14 @@ def test_what_the_user_has_set_does_not_reach_a_side():
     assert environment[JAX_FLAG] == "0"
     assert environment["A"] == "b"
     assert environment["PYTHONPATH"].split(os.pathsep)[1:] == ["/somewhere"]
+
+
+@pytest.mark.parametrize(
+    ("of_user", "handed_on"), [("0", True), ("False", True), ("1", False), (None, False)]
+)
+def test_the_cache_is_off_and_a_side_knows_whether_its_user_wants_that(of_user, handed_on):
+    environment = environment_of("jax-legacy", {JAX_CACHE: of_user} if of_user else {})
+    assert (environment[JAX_CACHE], CACHE_OFF in environment) == ("0", handed_on)
 
 
 def test_a_program_that_walks_over_a_set_of_strings_is_the_same_on_every_side():

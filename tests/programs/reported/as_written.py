@@ -75,6 +75,26 @@ def donates_its_argument():
 
 
 @program
+def donates_what_it_is_passed_twice():
+    """XLA refuses it in both forms; a call with a copy of the donated argument works."""
+    state = jnp.arange(64.0)
+    return jax.jit(lambda s, x: s * 0.5 + x, donate_argnums=0), (state, state)
+
+
+@program
+def donates_what_an_alias_passes_too():
+    state = jnp.arange(64.0)
+    alias = jax.device_put(state, jax.devices()[0])
+    return jax.jit(lambda s, x: s["w"] + x, donate_argnums=0), ({"w": state}, alias)
+
+
+@program
+def is_passed_an_array_twice_and_donates_another():
+    state = jnp.arange(64.0)
+    return jax.jit(lambda s, x, y: s + x + y, donate_argnums=0), (jnp.ones(64), state, state)
+
+
+@program
 def hands_an_alias_to_a_donating_jit():
     weights = jnp.arange(64.0)
     add = jax.jit(lambda w, x: w + x * weights, donate_argnums=0)
