@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import partial
+from pathlib import Path
 
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
@@ -152,17 +153,14 @@ def _save(context: Context, result: Campaign, kept: KeptRun | None) -> None:
         except StoreError as error:
             failures.append(str(error))
     if context.options.save is not None:
-        numbers = [number for number in context.records if context.is_told(number)]
+        told = (number for number in context.records if context.is_told(number))
+        members: dict[str, Path] = {}
+        for place, number in enumerate(told):
+            members |= saved.members_of(place, context.records[number], context.folder, number)
         try:
-            saved.save(context.options.save, result, lambda place: _kept(context, numbers[place]))
+            saved.save(context.options.save, result, members)
             has_file = True
         except OSError as error:
             failures.append(str(error))
     if failures:
         raise NotSavedError("; ".join(failures), result, has_file=has_file)
-
-
-def _kept(context: Context, number: int) -> saved.Kept:
-    """Load what one program left, to be saved."""
-    evidence = {side: record.evidence() for side, record in context.records[number].items()}
-    return saved.Kept(evidence, truth_of(context.folder, number))
