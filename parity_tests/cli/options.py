@@ -206,7 +206,6 @@ def parse_sides(text: str | None) -> tuple[Side, ...]:
 
         parse_sides("simplified,legacy") == ("legacy", "simplified")
     """
-    from parity_tests.suggestions import close
     from reports.rows import SIDES
 
     if text is None:
@@ -214,6 +213,8 @@ def parse_sides(text: str | None) -> tuple[Side, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in SIDES:
+            from parity_tests.suggestions import close
+
             sides = f"the sides are {', '.join(SIDES)}"
             raise typer.BadParameter(f"no side {name!r}; {sides}{close(name, SIDES)}")
     if len(names) < 2 or len(set(names)) < len(names):
