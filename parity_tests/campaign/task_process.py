@@ -173,18 +173,6 @@ def _log_of_started(task: Task, files: TaskFiles) -> BinaryIO:
         raise FolderError(files.folder, error.strerror or str(error)) from error
 
 
-def _finished_before(task: Task, folder: Path) -> TaskResult | None:
-    """Return the result of a task that ended, and was not committed; None where there is none."""
-    file = TaskFiles(folder).result
-    if not file.exists():
-        return None
-    try:
-        found = TaskResult.model_validate_json(file.read_bytes())
-    except ValidationError:
-        return None  # of another constparity; the task runs again
-    return found if found.key == task.key else None
-
-
 def run_here(
     tasks: Iterator[Task],
     folder: Path,
@@ -207,9 +195,6 @@ def run_here(
     try:
         while True:
             while free and (task := next(tasks, None)) is not None:
-                if (found := _finished_before(task, folder / task.key)) is not None:
-                    yield task, found
-                    continue
                 slot = free.pop(0)
                 going[slot] = TaskProcess.start(task, folder / task.key, processors_of(slot, jobs))
                 started = time.monotonic()

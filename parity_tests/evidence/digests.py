@@ -20,6 +20,12 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
+def digest_of_file(file: Path) -> str:
+    """Return the SHA-256 of a file. Raises `OSError`."""
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
+
+
 def seal(files: Iterable[Path], contents: Mapping[Path, bytes] | None = None) -> str:
     """Return the lines with the digests of files, and of `contents` that are still to be written.
 
@@ -27,7 +33,7 @@ def seal(files: Iterable[Path], contents: Mapping[Path, bytes] | None = None) ->
 
         seal([folder / "0.npz"]) == "9f86d081...  0.npz\\n"
     """
-    digests = {file.name: _of_file(file) for file in files}
+    digests = {file.name: digest_of_file(file) for file in files}
     digests |= {file.name: digest(content) for file, content in (contents or {}).items()}
     return "".join(f"{value}  {name}\n" for name, value in digests.items())
 
@@ -46,15 +52,10 @@ def check(sealed: Path) -> None:
         value, _, name = line.partition("  ")
         file = sealed.with_name(name or "?")
         try:
-            found = _of_file(file)
+            found = digest_of_file(file)
         except FileNotFoundError as error:
             raise DamagedError(f"{file} is missing") from error
         except OSError as error:
             raise DamagedError(f"{file} cannot be read ({error.strerror})") from error
         if found != value:
             raise DamagedError(f"{file} is not what was written")
-
-
-def _of_file(file: Path) -> str:
-    with file.open("rb") as content:
-        return hashlib.file_digest(content, "sha256").hexdigest()

@@ -1,8 +1,9 @@
 """Saved results: a campaign as JSON, and beside it an archive of its arrays, to judge it again.
 
-`A.json` is the JSON report. `A.json.arrays` is a zip archive of the output arrays and the printed
-jaxpr of each program on each side. One file with the arrays in it was the alternative; a report
-that is read, diffed and sent around would carry them everywhere.
+`A.json` is the JSON report. `A.json.arrays` is a zip archive of files of the campaign's folder, as
+they are there: the output arrays and the printed jaxpr of each program on each side. One file with
+the arrays in it was the alternative; a report that is read, diffed and sent around would carry them
+everywhere.
 
 The archive also has a manifest with the digests of the report and of its own members. Both files
 are written before either takes its place, and read only where all digests are right.
@@ -18,14 +19,15 @@ import secrets
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import reports
 from parity_tests.evidence import values
-from parity_tests.evidence.digests import digest
-from parity_tests.evidence.records import Evidence
+from parity_tests.evidence.digests import digest, digest_of_file
+from parity_tests.evidence.folder_layout import truth_files
+from parity_tests.evidence.records import Evidence, Recorded, truth_of
 from parity_tests.evidence.values import Value
 from reports.output import json_file
 from reports.rows import Campaign, Observation, ProgramRow, Side
@@ -33,14 +35,6 @@ from reports.rows import Campaign, Observation, ProgramRow, Side
 SUFFIX = ".arrays"
 FORMAT = 2  # of the archive; format 1 had no manifest
 _MANIFEST = "manifest.json"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """What one program left: the evidence of each side, and the arbiter's outputs, if it ran."""
-
-    evidence: Mapping[Side, Evidence]
-    truth: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +55,23 @@ class Members:
     def truth(self) -> str:
         """The name of the arbiter's outputs."""
         return f"{self.number}/truth.npz"
+
+
+def members_of(
+    place: int, records: Mapping[Side, Recorded], folder: Path, number: int
+) -> dict[str, Path]:
+    """Return the files that are saved of one program, by their names in the archive.
+
+    `place` is that of the program in its campaign, and `number` the one that it has in the folder.
+    """
+    members, found = Members(place), {}
+    for side, each in records.items():
+        if each.files is not None:
+            found[members.outputs(side)] = each.files.outputs
+            found[members.jaxpr(side)] = each.files.jaxpr
+    if truth_of(folder, number):
+        found[members.truth] = truth_files(folder, number).truth
+    return found
 
 
 class SavedError(ValueError):
@@ -84,18 +95,18 @@ def archive_of(path: Path) -> Path:
     return path.with_name(path.name + SUFFIX)
 
 
-def save(path: Path, campaign: Campaign, kept: Callable[[int], Kept]) -> None:
+def save(path: Path, campaign: Campaign, members: Mapping[str, Path]) -> None:
     """Write a campaign and its arrays: both files are there as a whole, or what was there before.
 
-    `kept` is asked for the arrays of one program after the other, by number. Raises `OSError`,
-    which names the file and the reason, where a file cannot be written.
+    `members` are the files of the archive, by their names in it. Raises `OSError`, which names the
+    file and the reason, where a file cannot be read or written.
     """
     for each in (path, archive_of(path)):
         reports.check_writable(each)  # makes a folder again that was removed in the meantime
     report = json_file.render(campaign).encode("utf-8")
     parts = [path.with_name(f".constparity-{secrets.token_hex(8)}.tmp") for _ in range(2)]
     try:
-        _write_archive(parts[0], digest(report), len(campaign.programs), kept)
+        _write_archive(parts[0], digest(report), members)
         with parts[1].open("xb") as file:
             file.write(report)
         os.replace(parts[0], os.path.realpath(archive_of(path)))
@@ -113,29 +124,13 @@ def save(path: Path, campaign: Campaign, kept: Callable[[int], Kept]) -> None:
                 part.unlink(missing_ok=True)
 
 
-def _write_archive(part: Path, report: str, programs: int, kept: Callable[[int], Kept]) -> None:
-    digests: dict[str, str] = {}
+def _write_archive(part: Path, report: str, members: Mapping[str, Path]) -> None:
     with zipfile.ZipFile(part, "x", zipfile.ZIP_DEFLATED) as archive:
-
-        def put(member: str, content: bytes) -> None:
-            digests[member] = digest(content)
-            archive.writestr(member, content)
-
-        for number in range(programs):
-            left, members = kept(number), Members(number)
-            for side, each in left.evidence.items():
-                put(members.outputs(side), _as_bytes(each.outputs))
-                put(members.jaxpr(side), each.jaxpr.encode("utf-8"))
-            if left.truth:
-                put(members.truth, _as_bytes(left.truth))
+        for member, file in members.items():
+            archive.write(file, member)
+        digests = {member: digest_of_file(file) for member, file in members.items()}
         manifest = {"format": FORMAT, "report": report, "members": digests}
         archive.writestr(_MANIFEST, json.dumps(manifest))
-
-
-def _as_bytes(outputs: Sequence[Value]) -> bytes:
-    buffer = io.BytesIO()
-    values.save(buffer, outputs)
-    return buffer.getvalue()
 
 
 def _no_archive(file: Path) -> str:

@@ -73,7 +73,8 @@ def find_culprits(
     Outputs are compared where the program repeats its own; where it does not, the verdict is "not
     repeatable". What the flip of stock JAX does first, a failure or a price, is said as well. Where
     no array differs and the program fails after that flip, the arrays are looked for with which it
-    does. Raises `TargetError` where the target names no program, and `ExperimentError`.
+    does. Raises `TargetError` where the target names no program, `SidesError` where this JAX has no
+    flag, and `ExperimentError`.
 
     Example::
 
@@ -86,18 +87,18 @@ def find_culprits(
     with temporary_folder() as folder:
         progress(0, 0, "does the program repeat itself? two runs on simplified")
         said = what_changes(target, _SIDE, folder, timeout=timeout)
-        if said:
-            return _none(target, question, "not repeatable", said)
-        failed: ProgramFailedError | None = None
-        try:
-            found = _culprits(FindCulprit(target=target, question=question), until, progress)
-        except ProgramFailedError as error:
-            failed = error
-            found = _none(target, question, "difference", _UNTRACED)
-        if found.fails or found.verdict not in ("parity", "difference"):
-            return found
-        progress(0, 0, "what does the flip do? a run on jax-legacy and on jax-simplified")
-        stock = across_stock(target, folder, timeout=timeout)
+    if said:
+        return _none(target, question, "not repeatable", said)
+    failed: ProgramFailedError | None = None
+    try:
+        found = _culprits(FindCulprit(target=target, question=question), until, progress)
+    except ProgramFailedError as error:
+        failed = error
+        found = _none(target, question, "difference", _UNTRACED)
+    if found.fails or found.verdict not in ("parity", "difference"):
+        return found
+    progress(0, 0, "what does the flip do? a run on jax-legacy and on jax-simplified")
+    stock = across_stock(target, timeout=timeout)
     if failed is not None and stock.failure is None:
         raise failed
     if stock.failure is None or found.verdict != "parity":

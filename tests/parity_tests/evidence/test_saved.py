@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.evidence import saved
-from parity_tests.evidence.saved import Kept, Saved
+from parity_tests.evidence.saved import Saved
 from reports.rows import Campaign, Environment, ProgramRow
 
 CAMPAIGN = Campaign(
@@ -26,23 +26,19 @@ CAMPAIGN = Campaign(
 )  # fmt: skip
 
 
-def kept(number):
-    return Kept({})
-
-
 def below(folder):
     return {str(path.relative_to(folder)) for path in folder.rglob("*")}
 
 
 def test_what_was_saved_is_read_again(tmp_path):
-    saved.save(tmp_path / "A.json", CAMPAIGN, kept)
+    saved.save(tmp_path / "A.json", CAMPAIGN, {})
     assert Saved.read(tmp_path / "A.json").campaign == CAMPAIGN
     assert below(tmp_path) == {"A.json", "A.json.arrays"}
 
 
 @pytest.mark.parametrize("of", ["the archive", "the report"])
 def test_a_full_disk_leaves_what_was_saved_before(tmp_path, monkeypatch, of):
-    saved.save(tmp_path / "A.json", CAMPAIGN, kept)
+    saved.save(tmp_path / "A.json", CAMPAIGN, {})
     before = {name: (tmp_path / name).read_bytes() for name in below(tmp_path)}
     opened, attempts = Path.open, []
 
@@ -60,7 +56,7 @@ def test_a_full_disk_leaves_what_was_saved_before(tmp_path, monkeypatch, of):
     else:
         monkeypatch.setattr(Path, "open", open_)
     with pytest.raises(OSError, match=r"'.*/A\.json' \(No space left on device\); make room"):
-        saved.save(tmp_path / "A.json", CAMPAIGN, kept)
+        saved.save(tmp_path / "A.json", CAMPAIGN, {})
     monkeypatch.undo()
     assert {name: (tmp_path / name).read_bytes() for name in below(tmp_path)} == before
 
@@ -71,19 +67,17 @@ def test_a_device_that_is_full_in_the_middle_leaves_nothing(tmp_path, monkeypatc
 
     monkeypatch.setattr(os, "replace", replace)
     with pytest.raises(OSError, match=r"A\.json' \(No space left on device\); make room"):
-        saved.save(tmp_path / "A.json", CAMPAIGN, kept)
+        saved.save(tmp_path / "A.json", CAMPAIGN, {})
     assert below(tmp_path) == set()
 
 
 def test_a_folder_that_went_away_is_made_again(tmp_path):
-    saved.save(tmp_path / "gone" / "A.json", CAMPAIGN, kept)
+    saved.save(tmp_path / "gone" / "A.json", CAMPAIGN, {})
     assert below(tmp_path) == {"gone", "gone/A.json", "gone/A.json.arrays"}
 
 
 def test_evidence_that_went_away_is_named(tmp_path):
-    def lost(number):
-        raise FileNotFoundError(2, "No such file or directory", "/campaign/legacy/1/0.npz")
-
+    lost = {"0/legacy.npz": Path("/campaign/legacy/1/0.npz")}
     with pytest.raises(OSError, match=r"No such file or directory: /campaign/legacy/1/0\.npz"):
         saved.save(tmp_path / "A.json", CAMPAIGN, lost)
     assert below(tmp_path) == set()

@@ -17,6 +17,7 @@ from program_files import program_file
 from waiting import alive, await_
 
 from parity_tests.evidence.folder_layout import ProgramFiles
+from parity_tests.evidence.saved import Saved
 from parity_tests.processes.kept_files import finish
 from parity_tests.processes.protocol import Listing
 from parity_tests.run import run
@@ -97,9 +98,17 @@ def test_a_campaign_that_was_stopped_goes_on(module, tmp_path, how):
     for number in range(12):
         assert 2 <= after.count(str(number)) <= 2 + again[number]
 
-    again = run.run(targets, CampaignOptions(sides=SIDES, steady_calls=0, resume=folder))
+    options = CampaignOptions(sides=SIDES, steady_calls=0, resume=folder)
+    again = run.run(targets, options)
     assert again.programs == result.programs
     assert started(tmp_path) == after  # nothing was left to run
+
+    save = tmp_path / "A.json"
+    run.run(targets, options.model_copy(update={"save": save}))
+    for number in range(12):  # the arrays are of the processes of both campaigns
+        for each in Saved.read(save).evidence(f"program_{number}").values():
+            [output] = each.outputs
+            assert output.array.tolist() == [n + number for n in range(4)]
 
 
 def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from parity_tests.evidence import values
-from parity_tests.evidence.records import Evidence
-from parity_tests.evidence.saved import Kept, Saved, save
+from parity_tests.evidence.saved import Members, Saved, save
 from parity_tests.evidence.values import Value
 from parity_tests.run import each_version
 from parity_tests.run import run as campaign
@@ -39,15 +38,21 @@ def campaign_on(jax, value=1.0, *, names=("steady",), outcome="safe", **flip):
     return built.version(jax, *rows).campaign, array
 
 
+def save_with(path, result, array):
+    """Save a campaign, with one array as the outputs of each side."""
+    outputs, jaxpr, members = path.with_suffix(".npz"), path.with_suffix(".txt"), {}
+    values.save(outputs, (array,))
+    jaxpr.touch()
+    for place, row in enumerate(result.programs):
+        own = Members(place)
+        for each in row.observations:
+            members |= {own.outputs(each.side): outputs, own.jaxpr(each.side): jaxpr}
+    save(path, result, members)
+
+
 def saved_on(folder, jax, value=1.0, **changes):
-    result, array = campaign_on(jax, value, **changes)
     path = folder / f"{jax}.json"
-
-    def kept(number):
-        observed = result.programs[number].observations
-        return Kept({each.side: Evidence(each, (array,)) for each in observed})
-
-    save(path, result, kept)
+    save_with(path, *campaign_on(jax, value, **changes))
     return Saved.read(path)
 
 
@@ -136,14 +141,8 @@ def campaigns(monkeypatch, tmp_path):
         found = planned[options.python.name]
         if isinstance(found, BaseException):
             raise found
-        result, array = campaign_on(*found) if isinstance(found, tuple) else found
-        save(
-            options.save,
-            result,
-            lambda number: Kept(
-                {e.side: Evidence(e, (array,)) for e in result.programs[number].observations}
-            ),
-        )
+        result, array = campaign_on(*found)
+        save_with(options.save, result, array)
         return result
 
     monkeypatch.setattr(campaign, "run", run)
