@@ -253,6 +253,19 @@ UNUSED_EFFECTS = main("""
          : (tensor<4xf32>) -> tensor<4xf32>
     return %y : tensor<4xf32>
 """)
+UNUSED_EFFECT_IN_BRANCH = main(
+    """
+    "stablehlo.case"(%i) ({
+      %20 = stablehlo.custom_call @first(%x) {has_side_effect = true}
+            : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return
+    }, {
+      stablehlo.return
+    }) : (tensor<i32>) -> ()
+    return %x : tensor<4xf32>
+    """,
+    arguments="%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>, %j: tensor<i32>",
+)
 DRAWS = main("""
     %0 = stablehlo.custom_call @draw() {has_side_effect = true} : () -> tensor<4xf32>
     %1 = stablehlo.custom_call @draw() {has_side_effect = true} : () -> tensor<4xf32>
@@ -427,6 +440,8 @@ DIFFERENCES = [
     (CALLED_DRAWS, "subtract %0, %1", "subtract %1, %0"),
     (UNUSED_EFFECTS, "@first", "@second"),
     (UNUSED_EFFECTS, "@first(%x)", "@first(%y)"),
+    (UNUSED_EFFECT_IN_BRANCH, "@first", "@second"),
+    (UNUSED_EFFECT_IN_BRANCH, "(%i)", "(%j)"),
     (DRAWS, "subtract %0, %1", "subtract %0, %0"),
     (DRAWS, "subtract %0, %1", "subtract %1, %0"),
     (EFFECTS, "return %0, %1, %2", "return %0, %1, %0"),
@@ -471,7 +486,48 @@ def with_const_arg(text):
     return head.replace("@main(", f"@main({CONST}") + rest.partition("\n")[2]
 
 
+def inner_loop(name):
+    return f"""
+        {name}:2 = stablehlo.while(%j = %zero, %k = %x) : tensor<i32>, tensor<4xf32>
+          cond {{
+            %20 = stablehlo.compare LT, %j, %three, SIGNED
+                  : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %20 : tensor<i1>
+          }} do {{
+            %30 = stablehlo.add %j, %one : tensor<i32>
+            %31 = stablehlo.subtract %k, %y : tensor<4xf32>
+            stablehlo.return %30, %31 : tensor<i32>, tensor<4xf32>
+          }}"""
+
+
+INNER_LOOP = f"""
+    func.func private @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>{inner_loop("%m")}
+      return %m#1 : tensor<4xf32>
+    }}"""
+CALLS_INNER_LOOP = "%m = func.call @f(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"
+
+
+def loops(inner, result, behind=""):
+    """A loop before another loop, and the same loop in it."""
+    return loop(
+        ("%x", result),
+        f"""{inner.replace("%m", "%n")}
+            %21 = stablehlo.subtract %a, {result.replace("%m", "%n")} : tensor<4xf32>
+            %22 = stablehlo.subtract %b, %a : tensor<4xf32>
+            stablehlo.return %next, %21, %22""",
+        result="%l#2",
+        behind=behind,
+    ).replace("%l:3 =", f"{inner}\n%l:3 =")
+
+
 LAWS = {
+    "a call is its body, at each level": (
+        loops(CALLS_INNER_LOOP, "%m", INNER_LOOP),
+        loops(inner_loop("%m"), "%m#1"),
+    ),
     "names and places say nothing": (
         PLAIN,
         PLAIN.replace("%x", "%first").replace(
