@@ -73,7 +73,13 @@ def number_module(module: Any, const_args: Sequence[Any]) -> Numbered:
         lowered = jax.jit(f).lower(x)
         number_module(lowered.compiler_ir("stablehlo"), ()).digest
     """
-    read = Module(module)
+    try:
+        return _numbered(Module(module), const_args)
+    except RecursionError:
+        raise UndecidedError("functions or regions that are nested too deeply") from None
+
+
+def _numbered(read: Module, const_args: Sequence[Any]) -> Numbered:
     written, expanded = _sizes(read)
     expands = expanded <= max(_SMALL, _GROWTH * written)
     numbered = _Numbering(read, expands).of_main(const_args)

@@ -41,6 +41,8 @@ _OF_CHLO = _names(
 )
 _OF_SDY = _names("manual_computation propagation_barrier reshard sharding_constraint")
 # These have a rule of their own in modules.py.
+RETURNS = frozenset(("func.return", "stablehlo.return", "sdy.return"))
+CONSTANT, BROADCAST = "stablehlo.constant", "stablehlo.broadcast_in_dim"
 CALL, COMPOSITE, WHILE = "func.call", "stablehlo.composite", "stablehlo.while"
 BRANCHES = frozenset(("stablehlo.case", "stablehlo.if"))
 BARRIER = "stablehlo.optimization_barrier"
@@ -58,8 +60,11 @@ _RULES = frozenset(
 )
 
 # The attributes that name functions.
-CALLEES = ("callee", "decomposition", "called_computations")
-NAME_FUNCTIONS = frozenset((CALL, COMPOSITE, "stablehlo.custom_call"))
+CALLEES = {
+    CALL: "callee",
+    COMPOSITE: "decomposition",
+    "stablehlo.custom_call": "called_computations",
+}
 
 _EFFECTS = frozenset(f"stablehlo.{name}" for name in _names("infeed outfeed recv rng send"))
 
@@ -77,11 +82,11 @@ def has_effect(name: str, attributes: Mapping[str, str]) -> bool:
 # Their meaning is a function of Python, or a program that is printed with places of the source.
 _BEYOND = re.compile(r"callback|CustomSPMDPartitioning|tpu_custom_call|mosaic|triton|pallas", re.I)
 # A decimal or hexadecimal number that may be the address of something in this process.
-_ADDRESS = re.compile(r"\b(?:\d{9,}|0x[0-9a-fA-F]{7,})\b")
+_ADDRESS = re.compile(r"(?<![\w.])(?:\d{9,}|0x[0-9a-fA-F]{7,})\b")
 
 
-def check_custom_call(name: str, attributes: Mapping[str, str]) -> None:
-    """Raise `UndecidedError` if what a custom call does is not in the module."""
+def check(name: str, attributes: Mapping[str, str]) -> None:
+    """Raise `UndecidedError` if what an operation does is not in the module."""
     if attributes.get("is_host_transfer") == "true":
         raise UndecidedError(f"{name} to or from the host")
     if name != "stablehlo.custom_call":

@@ -7,7 +7,7 @@ say all that their numbers are made of, and what no rule reads is an `UndecidedE
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -16,17 +16,17 @@ from parity_tests.proof.attributes import Resources, Texts, constant_content, dt
 from parity_tests.proof.contents import Content
 from parity_tests.proof.numbers import Number, UndecidedError, number
 from parity_tests.proof.operations import (
+    BROADCAST,
     CALLEES,
-    NAME_FUNCTIONS,
+    CONSTANT,
+    RETURNS,
     UNTYPED,
-    check_custom_call,
+    check,
     has_effect,
     has_rule,
 )
 
 Value = int  # of an argument of a block, or of a result of an operation; one module has each once
-
-_RETURNS = frozenset(("func.return", "stablehlo.return", "sdy.return"))
 
 
 @dataclass(slots=True, eq=False)
@@ -94,7 +94,7 @@ class Module:
         self._resources = Resources(module)
         self._values: dict[Any, Value] = {}
         self._channels: dict[str, str] = {}
-        self.attributes = self._attributes(module.operation, without=("sym_name",))
+        self.attributes = self._attributes(module.operation, "sym_name")
         self.functions: dict[str, Function] = {}
         if "main" not in self._unread:
             raise UndecidedError("a module without a function main")
@@ -119,7 +119,11 @@ class Module:
         attributes = operation.attributes
         self.functions[name] = Function(
             block,
-            self._attributes(operation, without=_OF_FUNCTIONS),
+            {
+                mark: text
+                for mark, text in self._attributes(operation, "function_type").items()
+                if mark not in _OF_FUNCTIONS
+            },
             self._each(attributes, "arg_attrs", len(block.arguments)),
             self._each(attributes, "res_attrs", len(block.returned)),
             tuple(map(self._texts.of_type, attributes["function_type"].value.results)),
@@ -138,76 +142,76 @@ class Module:
         if len(blocks) != 1:
             raise UndecidedError(f"a region of {len(blocks)} blocks")
         [block] = blocks
-        arguments = tuple(map(self._new, block.arguments))
-        types = tuple(self._texts.of_type(argument.type) for argument in block.arguments)
+        arguments = self._new(block.arguments)
+        types = self._types(block.arguments)
         operations: list[Operation] = []
         for each in block.operations:
             operation = each.operation
-            if operation.name in _RETURNS:
-                returned = tuple(self._values[operand] for operand in operation.operands)
+            name = operation.name
+            if name in RETURNS:
+                returned = tuple([self._values[operand] for operand in operation.operands])
                 if self._attributes(operation):
-                    raise UndecidedError(f"attributes of {operation.name}")
+                    raise UndecidedError(f"attributes of {name}")
                 return Block(arguments, types, tuple(operations), returned)
-            operations.append(self._operation(operation))
+            if not has_rule(name):
+                raise UndecidedError(f"the operation {name}")
+            operations.append(self._operation(name, operation))
         raise UndecidedError("a block that returns nothing")
 
-    def _operation(self, operation: Any) -> Operation:
-        name = operation.name
-        if not has_rule(name):
-            raise UndecidedError(f"the operation {name}")
-        operands = tuple(self._values[operand] for operand in operation.operands)
-        callees = tuple(self._callees(operation)) if name in NAME_FUNCTIONS else ()
-        for callee in callees:
-            self._function(callee)
-        regions = tuple(map(self._block, operation.regions))
-        content = self._constant(operation) if name == "stablehlo.constant" else None
+    def _operation(self, name: str, operation: Any) -> Operation:
+        # Nothing is read twice or in vain here: to reach it through the bindings takes the longest.
+        operands = tuple([self._values[operand] for operand in operation.operands])
+        of_callees = CALLEES.get(name)
+        callees = () if of_callees is None else self._callees(operation, of_callees)
+        regions = tuple([self._block(region) for region in operation.regions])
+        is_constant = name == CONSTANT
         # A constant's value is its content.
-        attributes = self._attributes(operation, without=CALLEES if content is None else ("value",))
+        attributes = self._attributes(operation, "value" if is_constant else of_callees)
         if "channel_handle" in attributes:
             attributes["channel_handle"] = self._channel(attributes["channel_handle"])
-        check_custom_call(name, attributes)
-        typed = () if name in UNTYPED else operation.results
-        types = [self._texts.of_type(result.type) for result in typed]
-        key = _key(name, tuple(sorted(attributes.items())), tuple(types))
+        check(name, attributes)
+        results = operation.results
+        types = () if name in UNTYPED else self._types(results)
         return Operation(
             name,
             attributes,
-            key,
+            _key(name, tuple(sorted(attributes.items())), types),
             operands,
-            tuple(map(self._new, operation.results)),
+            self._new(results),
             regions,
             callees,
             has_effect(name, attributes),
-            content,
-            _broadcast(operation, attributes) if name == "stablehlo.broadcast_in_dim" else None,
+            constant_content(operation, self._resources) if is_constant else None,
+            _broadcast(operation, attributes) if name == BROADCAST else None,
             operation.location,
         )
 
-    def _constant(self, operation: Any) -> Content:
-        return constant_content(operation, self._resources)
+    def _new(self, values: Any) -> tuple[Value, ...]:
+        known = self._values
+        return tuple([known.setdefault(value, len(known)) for value in values])
 
-    def _new(self, value: Any) -> Value:
-        return self._values.setdefault(value, len(self._values))
+    def _types(self, values: Any) -> tuple[str, ...]:
+        return tuple([self._texts.of_type(value.type) for value in values])
 
-    def _attributes(self, operation: Any, without: tuple[str, ...] = ()) -> dict[str, str]:
+    def _attributes(self, operation: Any, without: str | None = None) -> dict[str, str]:
         attributes = operation.attributes
         try:
             named = [attributes[index] for index in range(len(attributes))]
-            return {
-                each.name: self._texts.of(each.attr) for each in named if each.name not in without
-            }
+            return {each.name: self._texts.of(each.attr) for each in named if each.name != without}
         except TypeError as error:  # the bindings make no object of some attributes
             raise UndecidedError(f"an attribute of {operation.name}: {error}") from error
 
-    def _callees(self, operation: Any) -> Iterator[str]:
-        attributes = operation.attributes
-        for name in CALLEES:
-            if name in attributes:
-                found = attributes[name]
-                yield from (
-                    each.value
-                    for each in (found if type(found).__name__ == "ArrayAttr" else [found])
-                )
+    def _callees(self, operation: Any, attribute: str) -> tuple[str, ...]:
+        """Read the functions that an operation names, and return their names."""
+        if attribute not in operation.attributes:
+            return ()
+        named = operation.attributes[attribute]
+        names = tuple(
+            each.value for each in (named if type(named).__name__ == "ArrayAttr" else [named])
+        )
+        for name in names:
+            self._function(name)
+        return names
 
     def _channel(self, handle: str) -> str:
         """Count channels in the order in which they are met; 0 is no channel."""
@@ -228,7 +232,7 @@ def _key(name: str, attributes: tuple[tuple[str, str], ...], types: tuple[str, .
 _HANDLE = re.compile(
     r"#stablehlo\.channel_handle<handle = (?P<handle>-?\d+), type = (?P<type>-?\d+)>"
 )
-_OF_FUNCTIONS = ("sym_name", "sym_visibility", "function_type", "arg_attrs", "res_attrs")
+_OF_FUNCTIONS = frozenset(("sym_name", "sym_visibility", "arg_attrs", "res_attrs"))
 
 
 def _broadcast(

@@ -126,6 +126,10 @@ CUSTOM_CALL = main("""
       %0 = stablehlo.sine %a : tensor<4xf32>
       return %0 : tensor<4xf32>
     }
+    func.func private @other(%a: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.tanh %a : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
 """)
 OLD_CUSTOM_CALL = main("""
     %0 = stablehlo.custom_call @target(%x, %y) {backend_config = "text"}
@@ -244,6 +248,80 @@ CALLED = main("""
       return %0 : tensor<4xf32>
     }
 """)
+UNUSED_EFFECTS = main("""
+    %0 = stablehlo.custom_call @first(%x) {has_side_effect = true}
+         : (tensor<4xf32>) -> tensor<4xf32>
+    return %y : tensor<4xf32>
+""")
+UNUSED_EFFECT_IN_BRANCH = main(
+    """
+    "stablehlo.case"(%i) ({
+      %20 = stablehlo.custom_call @first(%x) {has_side_effect = true}
+            : (tensor<4xf32>) -> tensor<4xf32>
+      stablehlo.return
+    }, {
+      stablehlo.return
+    }) : (tensor<i32>) -> ()
+    return %x : tensor<4xf32>
+    """,
+    arguments="%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>, %j: tensor<i32>",
+)
+DRAWS = main("""
+    %0 = stablehlo.custom_call @draw() {has_side_effect = true} : () -> tensor<4xf32>
+    %1 = stablehlo.custom_call @draw() {has_side_effect = true} : () -> tensor<4xf32>
+    %2 = stablehlo.subtract %0, %1 : tensor<4xf32>
+    return %2 : tensor<4xf32>
+""")
+CALLED_DRAWS = main("""
+    %0 = func.call @f() : () -> tensor<4xf32>
+    %1 = func.call @f() : () -> tensor<4xf32>
+    %2 = stablehlo.subtract %0, %1 : tensor<4xf32>
+    return %2 : tensor<4xf32>
+    ---
+    func.func private @f() -> tensor<4xf32> {
+      %0 = stablehlo.custom_call @draw() {has_side_effect = true} : () -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+""")
+ROUNDED = main("""
+    %0 = stablehlo.convert %x : (tensor<4xf32>) -> tensor<4xbf16>
+    %1 = stablehlo.convert %0 : (tensor<4xbf16>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+""")
+BARRIER = main("""
+    %0:2 = stablehlo.optimization_barrier %x, %y : tensor<4xf32>, tensor<4xf32>
+    return %0#0 : tensor<4xf32>
+""")
+REGIONS = main("""
+    %0 = "stablehlo.map"(%x) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<f32>):
+      %1 = "stablehlo.map"(%a) <{dimensions = array<i64>}> ({
+      ^bb0(%b: tensor<f32>):
+        %2 = stablehlo.subtract %a, %b : tensor<f32>
+        stablehlo.return %2 : tensor<f32>
+      }) : (tensor<f32>) -> tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+    }) : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+""")
+CHOSEN = main(
+    """
+    %0 = "stablehlo.case"(%i) ({
+      stablehlo.return %x : tensor<4xf32>
+    }, {
+      stablehlo.return %y : tensor<4xf32>
+    }) : (tensor<i32>) -> tensor<4xf32>
+    %1 = "stablehlo.case"(%i) ({
+      %20 = stablehlo.sine %0 : tensor<4xf32>
+      stablehlo.return %20 : tensor<4xf32>
+    }, {
+      %20 = stablehlo.cosine %0 : tensor<4xf32>
+      stablehlo.return %20 : tensor<4xf32>
+    }) : (tensor<i32>) -> tensor<4xf32>
+    return %1 : tensor<4xf32>
+    """,
+    arguments="%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>, %j: tensor<i32>",
+)
 SHAPES = main(
     """
     return %x : tensor<4xf32>
@@ -320,9 +398,14 @@ DIFFERENCES = [
     (CUSTOM_CALL, "k = 1", "k = 2"),
     (CUSTOM_CALL, "version = 1 : i32\n", "version = 2 : i32\n"),
     (CUSTOM_CALL, "sine", "cosine"),
+    (CUSTOM_CALL, "called_computations = [@inner]", "called_computations = [@other]"),
+    (CUSTOM_CALL, "decomposition = @inner", "decomposition = @other"),
     (OLD_CUSTOM_CALL, '"text"', '"texts"'),
+    (OLD_CUSTOM_CALL, '"text"', '"0.949999988"'),
+    (OLD_CUSTOM_CALL, "{backend_config", "{callee = 1 : i32, backend_config"),
     (OLD_CUSTOM_CALL, "{backend", "{api_version = 2 : i32, backend"),
     (COLLECTIVES, "handle = 2", "handle = 1"),
+    (COLLECTIVES.replace(", use_global_device_ids", ""), "handle = 1", "handle = 0"),
     (COLLECTIVES, "handle = 2, type = 1", "handle = 2, type = 0"),
     (COLLECTIVES, "[[0, 1]]", "[[1, 0]]"),
     (COLLECTIVES, ", use_global_device_ids}", "}"),
@@ -353,6 +436,25 @@ DIFFERENCES = [
     (CALLED, "@f(%0, %y)", "@g(%0, %y)"),
     (CALLED, "@f(%0, %y)", '@f(%0, %y) {mhlo.frontend_attributes = {a = "b"}}'),
     (CALLED, "subtract %a, %b", "add %a, %b"),
+    (CALLED_DRAWS, "subtract %0, %1", "subtract %0, %0"),
+    (CALLED_DRAWS, "subtract %0, %1", "subtract %1, %0"),
+    (UNUSED_EFFECTS, "@first", "@second"),
+    (UNUSED_EFFECTS, "@first(%x)", "@first(%y)"),
+    (UNUSED_EFFECT_IN_BRANCH, "@first", "@second"),
+    (UNUSED_EFFECT_IN_BRANCH, "(%i)", "(%j)"),
+    (DRAWS, "subtract %0, %1", "subtract %0, %0"),
+    (DRAWS, "subtract %0, %1", "subtract %1, %0"),
+    (EFFECTS, "return %0, %1, %2", "return %0, %1, %0"),
+    (EFFECTS, "@third", "@fourth"),
+    (ROUNDED, "bf16", "f16"),
+    (BARRIER, "barrier %x, %y", "barrier %y, %x"),
+    (BARRIER, "barrier %x, %y", "barrier %x, %x"),
+    (BARRIER, "%0#0", "%x"),
+    (REGIONS, "subtract %a, %b", "subtract %b, %a"),
+    (REGIONS, "subtract %a, %b", "subtract %a, %a"),
+    (CHOSEN, '%0 = "stablehlo.case"(%i)', '%0 = "stablehlo.case"(%j)'),
+    (CHOSEN, '%1 = "stablehlo.case"(%i)', '%1 = "stablehlo.case"(%j)'),
+    (CHOSEN, "cosine %0", "cosine %x"),
     (SHAPES, '"n"', '"m"'),
     (SHAPES, ' {jax.global_constant = "n"}', ""),
     (SHAPES, "%unused: tensor<4xf32>", "%unused: tensor<5xf32>"),
@@ -384,7 +486,48 @@ def with_const_arg(text):
     return head.replace("@main(", f"@main({CONST}") + rest.partition("\n")[2]
 
 
+def inner_loop(name):
+    return f"""
+        {name}:2 = stablehlo.while(%j = %zero, %k = %x) : tensor<i32>, tensor<4xf32>
+          cond {{
+            %20 = stablehlo.compare LT, %j, %three, SIGNED
+                  : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %20 : tensor<i1>
+          }} do {{
+            %30 = stablehlo.add %j, %one : tensor<i32>
+            %31 = stablehlo.subtract %k, %y : tensor<4xf32>
+            stablehlo.return %30, %31 : tensor<i32>, tensor<4xf32>
+          }}"""
+
+
+INNER_LOOP = f"""
+    func.func private @f(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {{
+      %zero = stablehlo.constant dense<0> : tensor<i32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %three = stablehlo.constant dense<3> : tensor<i32>{inner_loop("%m")}
+      return %m#1 : tensor<4xf32>
+    }}"""
+CALLS_INNER_LOOP = "%m = func.call @f(%x, %y) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>"
+
+
+def loops(inner, result, behind=""):
+    """A loop before another loop, and the same loop in it."""
+    return loop(
+        ("%x", result),
+        f"""{inner.replace("%m", "%n")}
+            %21 = stablehlo.subtract %a, {result.replace("%m", "%n")} : tensor<4xf32>
+            %22 = stablehlo.subtract %b, %a : tensor<4xf32>
+            stablehlo.return %next, %21, %22""",
+        result="%l#2",
+        behind=behind,
+    ).replace("%l:3 =", f"{inner}\n%l:3 =")
+
+
 LAWS = {
+    "a call is its body, at each level": (
+        loops(CALLS_INNER_LOOP, "%m", INNER_LOOP),
+        loops(inner_loop("%m"), "%m#1"),
+    ),
     "names and places say nothing": (
         PLAIN,
         PLAIN.replace("%x", "%first").replace(
@@ -573,24 +716,7 @@ LAWS = {
         ),
     ),
     "a branch knows what was chosen by its index": (
-        main(
-            """
-            %0 = "stablehlo.case"(%i) ({
-              stablehlo.return %x : tensor<4xf32>
-            }, {
-              stablehlo.return %y : tensor<4xf32>
-            }) : (tensor<i32>) -> tensor<4xf32>
-            %1 = "stablehlo.case"(%i) ({
-              %20 = stablehlo.sine %0 : tensor<4xf32>
-              stablehlo.return %20 : tensor<4xf32>
-            }, {
-              %20 = stablehlo.cosine %0 : tensor<4xf32>
-              stablehlo.return %20 : tensor<4xf32>
-            }) : (tensor<i32>) -> tensor<4xf32>
-            return %1 : tensor<4xf32>
-            """,
-            arguments="%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>",
-        ),
+        CHOSEN,
         main(
             """
             %1 = "stablehlo.case"(%i) ({
@@ -602,7 +728,7 @@ LAWS = {
             }) : (tensor<i32>) -> tensor<4xf32>
             return %1 : tensor<4xf32>
             """,
-            arguments="%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>",
+            arguments="%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>, %j: tensor<i32>",
         ),
     ),
     "branches without effects need no order among their results": (
@@ -652,6 +778,40 @@ def test_carried_values_that_only_look_alike_are_told_apart():
     text = LOOP.replace("%b = %y", "%b = %x")
     assert digest(text) != digest(text.replace("%l#1", "%l#2"))
     assert digest(text) != digest(text.replace("%next, %21, %22", "%next, %22, %21"))
+    crossed = loop(
+        ("%x", "%x"),
+        """%21 = stablehlo.multiply %b, %two : tensor<4xf32>
+        %22 = stablehlo.subtract %a, %two : tensor<4xf32>
+        stablehlo.return %next, %21, %22""",
+    )
+    assert digest(crossed) != digest(crossed.replace("%l#1", "%l#2"))
+
+
+def test_carried_values_are_told_apart_by_what_others_become():
+    """All start in x. After one turn, a and b are sin(x); after the next, they differ."""
+    text = main("""
+        %zero = stablehlo.constant dense<0> : tensor<i32>
+        %one = stablehlo.constant dense<1> : tensor<i32>
+        %three = stablehlo.constant dense<3> : tensor<i32>
+        %l:4 = stablehlo.while(%i = %zero, %a = %x, %b = %x, %c = %x)
+            : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+          cond {
+            %20 = stablehlo.compare LT, %i, %three, SIGNED
+                  : (tensor<i32>, tensor<i32>) -> tensor<i1>
+            stablehlo.return %20 : tensor<i1>
+          } do {
+            %next = stablehlo.add %i, %one : tensor<i32>
+            %21 = stablehlo.sine %c : tensor<4xf32>
+            %22 = stablehlo.sine %b : tensor<4xf32>
+            %23 = stablehlo.cosine %c : tensor<4xf32>
+            stablehlo.return %next, %21, %22, %23
+              : tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+          }
+        %r = stablehlo.subtract %l#1, %l#2 : tensor<4xf32>
+        return %r : tensor<4xf32>
+    """)
+    assert digest(text) != digest(text.replace("%l#1, %l#2", "%l#2, %l#1"))
+    assert digest(text) != digest(text.replace("%l#1, %l#2", "%l#2, %l#2"))
 
 
 def test_loops_with_equal_starts_within_each_other_share_no_symbol():
@@ -672,6 +832,10 @@ def test_an_effect_in_a_loop_is_not_that_before_it():
         "%e = stablehlo.custom_call @draw() {has_side_effect = true} : () -> tensor<4xf32>\n%l:3 =",
     )
     assert digest(text) != digest(text.replace("add %a, %21", "add %a, %e"))
+    unused = text.replace("add %a, %21", "add %a, %a")
+    assert digest(unused) != digest(
+        unused.replace("%21 = stablehlo.custom_call @draw", "%21 = stablehlo.custom_call @other")
+    )
     assert len(numbered(text).effects) == 2
 
 
@@ -717,6 +881,11 @@ def test_calls_that_are_not_expanded_keep_their_operands():
     assert digest(text) != digest(text.replace("@f0(%x, %c)", "@f0(%c, %x)"))
     assert digest(text) != digest(text.replace("4.0]", "5.0]"))
     assert digest(text) != digest(text.replace("@f30(%0", "@f30(%x"))
+
+
+def test_functions_that_are_nested_too_deeply_are_undecided():
+    with pytest.raises(UndecidedError, match="nested too deeply"):
+        digest(chain(1000))
 
 
 def test_a_program_near_the_bound_is_numbered_in_both_ways():
