@@ -16,11 +16,10 @@ from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
 from parity_tests.judge.verdict import conclude, needs_arbiter
-from parity_tests.processes.hazards_alone import detect_alone
 from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
 from parity_tests.run.context import Context
-from parity_tests.run.hazards import may_hide_hazards
+from parity_tests.run.hazards import detect_alone, may_hide_hazards
 from parity_tests.run.options import side_with_hazards
 from reports.rows import SIDES, Comparison, ProgramRow, Side, TimeComparison
 from reports.views.measured import versions
