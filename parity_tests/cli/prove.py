@@ -129,13 +129,13 @@ def exit_of(proofs: Proofs) -> Exit:
 def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
     """Print the answer, and why programs are not proved or may break."""
     from parity_tests.cli import terminal
-    from reports.documents.proofs import reasons_of, state_of
+    from reports.documents.proofs import is_told, reasons_of, state_of
 
     terminal.say(console, proofs.headline, style="bold")
     if not details:
         return
     for program in proofs.programs:
-        if program.answer != "proved" or program.may_break:
+        if is_told(program):
             terminal.say(console, f"{program.name}: {state_of(program)}")
             for reason in reasons_of(program):
                 terminal.say(console, f"    {reason}")

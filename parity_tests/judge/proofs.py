@@ -19,6 +19,14 @@ def breaking(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
     return tuple(each for each in hazards if each.kind not in _OF_COSTS)
 
 
+def folded(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
+    """Return the work on captured arrays alone, which XLA does while it compiles the legacy form.
+
+    It is one computation, and another compiler does it: bits may differ.
+    """
+    return tuple(each for each in hazards if each.kind == "folded by legacy alone")
+
+
 def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     """Return what the numbers of two forms say of their jaxprs and of their modules.
 

@@ -141,12 +141,13 @@ def number(
     clock, name = StageClock(on_stage), name or program.name
     try:
         with jax.disable_jit(False):
-            lowered = stages.trace_and_lower(
-                stages.build(program, side, clock), memory.rough_peak, None
-            )
+            built = stages.build(program, side, clock)
+            with compile_cache.compiled_with_a_folder() as compiled_in_trace:
+                lowered = stages.trace_and_lower(built, memory.rough_peak, None)
             proof, facts = stages.prove_side(lowered)
             with clock("number"):
-                is_one_jit = as_written.due(lowered, facts) is None
+                may_count = bool(compiled_in_trace)
+                is_one_jit = as_written.due(lowered, facts, may_count=may_count) is None
                 numbers = numbers_of(lowered, is_one_jit=is_one_jit, platforms=platforms)
     except failures.WrongSideError as error:
         failed = _failed(name, side, failures.wrong_side(error, clock.current))

@@ -62,15 +62,25 @@ def _tone(proofs: Proofs) -> Tone:
 
 
 def _told(proofs: Proofs) -> list[ProvedProgram]:
-    told = [each for each in proofs.programs if each.answer != "proved" or each.may_break]
+    told = [each for each in proofs.programs if is_told(each)]
     return sorted(told, key=lambda each: ANSWERS.index(each.answer))
+
+
+def is_told(program: ProvedProgram) -> bool:
+    """Say whether there is more to say of a program than that it is proved."""
+    return program.answer != "proved" or program.may_break or bool(program.folded)
 
 
 def state_of(program: ProvedProgram) -> str:
     """Say in a few words what a program comes to."""
-    if program.answer == "proved" and program.may_break:
-        return "proved, and may still break"
-    return program.answer
+    if program.answer != "proved":
+        return program.answer
+    parts = ["proved"]
+    if program.folded:
+        parts.append(f"folds {', '.join(dict.fromkeys(each.gist for each in program.folded))}")
+    if program.may_break:
+        parts.append("may still break")
+    return ", ".join(parts)
 
 
 def reasons_of(program: ProvedProgram) -> Iterator[str]:
@@ -81,6 +91,9 @@ def reasons_of(program: ProvedProgram) -> Iterator[str]:
         if claim.answer != "proved":
             of = f"{claim.of} for {claim.platform}" if claim.platform else claim.of
             yield f"{of}: {claim.answer}: {reason_of(claim)}"
+    for fold in program.folded:
+        where = f" ({fold.file}:{fold.line})" if fold.file else ""
+        yield f"XLA folds {fold.gist} before the flip alone, so bits may differ{where}"
     alike: dict[tuple[str, str, str], list[str]] = {}
     for hazard in program.hazards:
         where = f"{hazard.file}:{hazard.line}" if hazard.file else ""

@@ -25,6 +25,7 @@ class ProvedProgram(Row):
     claims: tuple[Claim, ...] = ()
     captured: int = 0
     hazards: tuple[Hazard, ...] = ()
+    folded: tuple[Hazard, ...] = ()  # work on captured arrays alone, which legacy does in XLA
     reservations: tuple[str, ...] = ()  # what else the claims do not cover, each in a sentence
     failure: str = ""
 
@@ -54,5 +55,10 @@ class Proofs(Row):
         """
         proved = [each for each in self.programs if each.answer == "proved"]
         doubted = sum(each.may_break for each in proved)
-        text = f"proof: {len(proved):,} of {len(self.programs):,} programs proved"
-        return f"{text}; {doubted:,} of these may still break" if doubted else text
+        folding = sum(bool(each.folded) for each in proved)
+        parts = [f"proof: {len(proved):,} of {len(self.programs):,} programs proved"]
+        if doubted:
+            parts.append(f"{doubted:,} of these may still break")
+        if folding:
+            parts.append(f"of {folding:,} XLA folds constants in one form, so bits may differ")
+        return "; ".join(parts)
