@@ -86,3 +86,8 @@ def const_args(lowered: Any) -> tuple[Any, ...]:
     A function lowered by `engine.jit` has them as `lowered.const_args`.
     """
     return tuple(attribute(attribute(lowered, "_lowering"), "const_args"))
+
+
+def key_generator(keys: Any) -> Any:
+    """Return the generator that a dtype of keys stands for: its functions and its name."""
+    return attribute(keys, "_impl")

@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from parity_tests.jax_internals import WITHOUT_MEANING
+from parity_tests.jax_internals import WITHOUT_MEANING, key_generator
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
@@ -68,7 +68,7 @@ def _mapping(value: Mapping[Any, Any]) -> bytes:
 
 
 def _set(value: Any) -> bytes:
-    return _tagged("set", *sorted(map(encoded, value)))
+    return _tagged(type(value).__name__, *sorted(map(encoded, value)))
 
 
 def _dtype(value: np.dtype[Any]) -> bytes:
@@ -95,10 +95,11 @@ def _ufunc(value: np.ufunc) -> bytes:
 
 
 def _array(value: Any) -> bytes:
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+        raise UndecidedError(f"a value of type {name_of(type(value))}")
     weak = bool(getattr(value, "weak_type", False))
-    return _tagged(
-        "array", str(value.dtype).encode(), b"~" if weak else b"", content(words_of(value))
-    )
+    kind = "jax" if isinstance(value, jax.Array) else name_of(type(value))
+    return _tagged(kind, str(value.dtype).encode(), b"~" if weak else b"", content(words_of(value)))
 
 
 def _function(value: Callable[..., Any]) -> bytes:
@@ -177,7 +178,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "Exported": _exported,
     "Format": _slots,
     "JaxprEqnContext": _slots,
-    "KeyTy": _text,  # the tag of its generator
+    "KeyTy": lambda kind: _key,
     "Layout": _attributes("major_to_minor", "tiling", "sub_byte_element_size_in_bits"),
     "LayoutModeAuto": _text,
     "ManualAxisType": _slots,
@@ -199,6 +200,15 @@ def _spec(value: Any) -> bytes:
     return _tagged("spec", *map(encoded, parts))
 
 
+def _key(value: Any) -> bytes:
+    """Encode a type of keys: the tag of its generator, which has to be JAX's own."""
+    generator = key_generator(value)
+    for function in (generator.seed, generator.split, generator.random_bits, generator.fold_in):
+        if not function.__module__.startswith("jax."):
+            raise UndecidedError(f"keys of the generator {generator.name}, which is not JAX's")
+    return _tagged("key", str(value).encode())
+
+
 _HIJAX = {"HiPrim", "HiPrimitive", "VJPHiPrimitive"}  # JAX's own primitives of several types
 
 
@@ -209,13 +219,13 @@ def _variables(value: Any) -> bytes:
 def _encoder_for(kind: type) -> Encoder:
     """Choose the rule for a type."""
     if issubclass(kind, enum.Enum):
-        return lambda value: _tagged(name_of(kind), value.name.encode())
+        if is_of_jax(kind):
+            return lambda value: _tagged(name_of(kind), value.name.encode())
+        return lambda value: _tagged(name_of(kind), value.name.encode(), encoded(value.value))
     if issubclass(kind, np.dtype):
         return _dtype
     if issubclass(kind, type):
         return _class
-    if issubclass(kind, np.integer):
-        return lambda value: encoded(int(value))  # as a Python integer of the same value
     if issubclass(kind, (np.ndarray, np.generic, jax.Array)):
         return _array
     if issubclass(kind, (core.Jaxpr, core.ClosedJaxpr)):
@@ -227,13 +237,13 @@ def _encoder_for(kind: type) -> Encoder:
     if is_of_jax(kind) and _HIJAX & {each.__name__ for each in kind.__mro__}:
         return _variables
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return _items(name_of(kind))
+        return _items(f"{name_of(kind)}{kind._fields}")
     if is_of_jax(kind) and dataclasses.is_dataclass(kind):
         return _fields(kind)
     if is_of_jax(kind) and kind.__name__.endswith("Effect"):
         return _variables
     if issubclass(kind, jax.dtypes.ExtendedDType if hasattr(jax.dtypes, "ExtendedDType") else ()):
-        return _text(kind)
+        return _text(kind) if is_of_jax(kind) else _refused(f"the type {name_of(kind)}")
     return _refused(f"a value of type {name_of(kind)}")
 
 

@@ -1,17 +1,20 @@
 """Python functions as content: callbacks, whose meaning is in their code.
 
-A function is its code, its defaults, what it captures, and the globals that it names. A function of
-an installed package is its name, for an environment is one of the settings of a proof.
+A function is its code, its defaults, its attributes, what it captures, and the globals that it
+names. A function that an installed package has under its name is its name, for an environment is
+one of the settings of a proof.
 """
 
 from __future__ import annotations
 
+import functools
+import sys
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from parity_tests.jaxpr.source_places import kind_of_file
-from parity_tests.proof.numbers import number
+from parity_tests.proof.numbers import UndecidedError, number
 
 Encode = Callable[[Any], bytes]
 
@@ -32,13 +35,18 @@ class _Reading:
     def function(self, function: Any) -> bytes:
         if isinstance(function, types.MethodType):
             return number("method", self.function(function.__func__), self.value(function.__self__))
-        code = getattr(function, "__code__", None)
-        if code is None or (is_installed(code) and "<locals>" not in function.__qualname__):
-            return number("named", function.__module__ or "", function.__qualname__)
+        if isinstance(function, types.BuiltinFunctionType):
+            owner = function.__self__  # of `[1, 2].index`, the list
+            bound = b"" if owner is None else self.value(owner)
+            return number("builtin", function.__module__ or "", function.__qualname__, bound)
+        code = function.__code__
+        if is_installed(code) and _is_found(function):
+            return number("named", function.__module__, function.__qualname__)
         if function in self._within:
             return number("itself", self._within.index(function))
         inside = _Reading(self._encode, (*self._within, function))
         names = _free_values(function)
+        names |= {f"attribute {name}": each for name, each in vars(function).items()}
         parts = [part for name in sorted(names) for part in (name, inside.value(names[name]))]
         defaults = (function.__defaults__ or (), function.__kwdefaults__ or {})
         code_read = self.code(code)
@@ -57,15 +65,44 @@ class _Reading:
 
     def value(self, value: Any) -> bytes:
         if isinstance(value, types.ModuleType):
+            if _is_users(value):
+                raise UndecidedError(f"a callback that reads the module {value.__name__}")
             return number("module", value.__name__)
+        if isinstance(value, dict):  # whose order a callback may see
+            return number("dict", self._encode(value), *map(self._encode, value))
         if isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
             return self.function(value)
         return self._encode(value)
 
 
 def is_installed(code: types.CodeType) -> bool:
-    """Say whether some code is JAX's or that of an installed package."""
-    return kind_of_file(code.co_filename) != "user"
+    """Say whether some code is in a file of JAX or of an installed package."""
+    file = code.co_filename
+    return not file.startswith("<") and kind_of_file(file) != "user"
+
+
+def _is_found(function: types.FunctionType) -> bool:
+    """Say whether a function is what its module has under its name."""
+    try:
+        path = function.__qualname__.split(".")
+        found = functools.reduce(getattr, path, sys.modules[function.__module__])
+    except (AttributeError, KeyError):
+        return False
+    return found is function
+
+
+def _is_users(module: types.ModuleType) -> bool:
+    """Say whether a module is no part of the environment: a user's file, or made at run time."""
+    file = getattr(module, "__file__", None)
+    if file is None:
+        return module.__name__ not in sys.builtin_module_names and module.__spec__ is None
+    return kind_of_file(file) == "user"
+
+
+_FLAG = "use_simplified_jaxpr_constants"
+
+# What reads a global by a name that is no part of the code.
+_READERS = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"})
 
 
 def _free_values(function: types.FunctionType) -> dict[str, Any]:
@@ -73,12 +110,19 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
 
     A name that is only an attribute's may be among them: it does no harm.
     """
+    names = {name for code in _codes(function.__code__) for name in code.co_names}
+    for name in sorted(_READERS & names):
+        raise UndecidedError(f"a callback that calls {name}")
+    texts = {each for code in _codes(function.__code__) for each in code.co_consts} - {None}
+    if any(_FLAG in each.lower() for each in names | texts if isinstance(each, str)):
+        raise UndecidedError("a callback that reads the flag when it runs")
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     found = {f"captured {name}": cell.cell_contents for name, cell in cells}
-    for code in _codes(function.__code__):
-        for name in code.co_names:
-            if name in function.__globals__:
-                found[f"global {name}"] = function.__globals__[name]
+    for name in names:
+        if name in function.__globals__:
+            found[f"global {name}"] = function.__globals__[name]
+        elif name in sys.modules and _is_users(sys.modules[name]):
+            found[f"imported {name}"] = sys.modules[name]
     return found
 
 

@@ -40,6 +40,7 @@ from parity_tests.proof.rules import (
     OF_ONE_OBJECT,
     asked_by,
     check_left_out,
+    check_primitive,
     encoded_param,
     is_replicated,
     params_of,
@@ -203,6 +204,7 @@ class _Walk:
 
     def equation(self, equation: Any, operands: list[Number], used: Used) -> list[Number]:
         """Return the numbers of the results of an equation."""
+        check_primitive(equation.primitive)
         name, structure = equation.primitive.name, structure_of(equation)
         if structure is None or name in OF_ONE_OBJECT:
             by_law = value_of(equation, operands)

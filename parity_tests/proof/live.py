@@ -36,6 +36,8 @@ def live(jaxpr: Any, used: Used) -> Live:
 
 def is_effectful(equation: Any) -> bool:
     """Say whether an equation does more than compute; to name an axis is no effect."""
+    if equation.primitive.name == "rng_uniform":  # each time another number, which JAX calls pure
+        return True
     return any(type(effect).__name__ != "NamedAxisEffect" for effect in equation.effects)
 
 

@@ -7,9 +7,12 @@ is encoded, one that a later release of JAX adds, too.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+from jax.extend import core
 
 from parity_tests.proof.encodings import digest_of_type, encoded
 from parity_tests.proof.numbers import Number, UndecidedError, number
@@ -57,6 +60,24 @@ COMBINING = {
 OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 
 
+_known_primitives: set[Any] = set()
+
+
+def check_primitive(primitive: Any) -> None:
+    """Raise `UndecidedError` for a primitive that is not JAX's: its name does not say what it does.
+
+    JAX's are the globals of its modules, and the one of the engine.
+    """
+    if primitive in _known_primitives:
+        return
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("jax", "engine"):
+            found = (each for each in vars(module).values() if isinstance(each, core.Primitive))
+            _known_primitives.update(found)
+    if primitive not in _known_primitives:
+        raise UndecidedError(f"the primitive {primitive.name}, which is not JAX's")
+
+
 def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[bytes]:
     """Encode the params of an equation that count, and the context that it stands in.
 
@@ -74,9 +95,10 @@ def encoded_param(equation: Any, name: str, value: Any) -> bytes:
     """Encode a param. Raises `UndecidedError`, which names it and its primitive."""
     try:
         return encoded(value)
-    except UndecidedError as error:
+    except (UndecidedError, RecursionError) as error:
+        what = "a value that holds itself" if isinstance(error, RecursionError) else error
         primitive = equation.primitive.name
-        raise UndecidedError(f"{error}, the param {name} of {primitive}") from None
+        raise UndecidedError(f"{what}, the param {name} of {primitive}") from None
 
 
 # -- what a jit asks -------------------------------------------------------------------------------
