@@ -27,7 +27,8 @@ ONLY_JAXPRS = {
     "callbacks-more", "debug", "dot-algorithm", "effects-dead-loop", "expand", "io_callback",
     "pure_callback", "pure_callback-params", "random", "svd", "unary", "binary", "binary-int",
     "dead-carry-chain", "deep-6", "linear_solve-transpose", "nested-scan", "repeated",
-    "scan-two", "captured-keys", "seed", "eigh", "deep-passed-6", "deep-outs-6", "deep-constant-6", "literal",
+    "scan-two", "captured-keys", "seed", "eigh", "deep-passed-6", "deep-outs-6",
+    "deep-constant-6", "literal",
 }  # fmt: skip
 
 EQUAL: dict[str, tuple[Program, Program]] = {}
