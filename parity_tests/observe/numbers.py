@@ -70,6 +70,8 @@ def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
 
 
 def _number_module(lowered: Lowered, made: Any) -> Numbered:
+    if any(type(var.aval).__name__ == "AbstractRef" for var in lowered.traced.jaxpr.jaxpr.constvars):
+        raise UndecidedError("a captured AbstractRef: the module does not say which it is passed")
     passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
     return number_module(made.compiler_ir(), passed)
 
@@ -104,7 +106,17 @@ def _types(lowered: Lowered) -> str:
     inputs, outputs = (
         ", ".join(str(aval) for aval in avals) for avals in (jaxpr.in_avals, jaxpr.out_avals)
     )
-    return f"{inputs} -> {outputs} {jax.tree.structure(lowered.traced.out_info)}"
+    tree = jax.tree.structure(lowered.traced.out_info)
+    return f"{inputs} -> {outputs} {tree}" + "".join(_fields(tree))
+
+
+def _fields(tree: Any) -> Iterator[str]:
+    """Yield the fields of each named tuple, of which a tree prints the name alone."""
+    data = tree.node_data()
+    if data and hasattr(data[0], "_fields"):
+        yield f" {data[0].__name__}({', '.join(data[0]._fields)})"
+    for child in tree.children():
+        yield from _fields(child)
 
 
 def steps_of(found: Numbered) -> Iterator[NumberedStep]:
