@@ -198,9 +198,7 @@ def _differs_along(array: np.ndarray[Any, Any], axis: int) -> bool:
     if array.size > _COMPARED and any(_probes(slices)):
         return True
     first = np.broadcast_to(slices[:1], slices[1:].shape)
-    return any(
-        not np.array_equal(_bits(one), _bits(other)) for one, other in _pieces(slices[1:], first)
-    )
+    return not all(_has_equal_bits(*pieces) for pieces in _pieces(slices[1:], first))
 
 
 def _probes(slices: np.ndarray[Any, Any]) -> Iterator[bool]:
@@ -208,7 +206,7 @@ def _probes(slices: np.ndarray[Any, Any]) -> Iterator[bool]:
     for probe in range(1, _PROBES + 1):
         index = tuple(size * probe // (_PROBES + 1) for size in slices.shape)
         one, first = slices[index[0] or 1][index[1:]], slices[0][index[1:]]
-        yield bool((_bits(np.asarray(one)) != _bits(np.asarray(first))).any())
+        yield not _has_equal_bits(np.asarray(one), np.asarray(first))
 
 
 def _pieces(
@@ -223,6 +221,14 @@ def _pieces(
     for part in (slice(None, half), slice(half, None)):
         where = (slice(None),) * axis + (part,)
         yield from _pieces(one[where], other[where])
+
+
+def _has_equal_bits(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    size = one.itemsize
+    if size > 8 or one.dtype == bool or one.dtype.name in _BITS:
+        return np.array_equal(_bits(one), _bits(other))
+    as_integers = f"u{size}"  # a view, also of elements that do not lie side by side
+    return bool((one.view(as_integers) == other.view(as_integers)).all())
 
 
 def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
