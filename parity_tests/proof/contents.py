@@ -12,7 +12,7 @@ import math
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -67,7 +67,7 @@ _WHOLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an array holds; `dtype` is NumPy's name of the type of its elements.
+    """What an array holds, and its number; `dtype` is NumPy's name of the type of its elements.
 
     `varying` are the axes along which slices differ; `elements` is the number of the elements, in
     row-major order, with index 0 on all other axes.
@@ -77,11 +77,11 @@ class Content:
     shape: tuple[int, ...]
     varying: tuple[int, ...]
     elements: Number
+    number: Number = field(init=False, compare=False)
 
-    @property
-    def number(self) -> Number:
-        """The number of the array."""
-        return number("array", self.dtype, *self.shape, "varying", *self.varying, self.elements)
+    def __post_init__(self) -> None:
+        found = number("array", self.dtype, *self.shape, "varying", *self.varying, self.elements)
+        object.__setattr__(self, "number", found)
 
     def broadcast(self, shape: Sequence[int], dimensions: Sequence[int]) -> Content | None:
         """Return the content of a broadcast; axis i of this array is axis `dimensions[i]` of it.
