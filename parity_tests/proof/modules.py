@@ -127,9 +127,7 @@ class _Numbering:
         self._bodies: dict[Any, tuple[tuple[Number, ...], tuple[Number, ...]]] = {}
         self._steps: list[Step] = []
         self._steps_of_bodies: list[Step] = []
-        self._calls: list[
-            Any
-        ] = []  # locations of the calls around what is numbered, outermost first
+        self._calls: list[Any] = []  # the locations of the calls around, outermost first
 
     def of_main(self, const_args: Sequence[Any]) -> Numbered:
         main = self._module.main
