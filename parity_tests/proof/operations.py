@@ -46,6 +46,7 @@ CONSTANT, BROADCAST = "stablehlo.constant", "stablehlo.broadcast_in_dim"
 CALL, COMPOSITE, WHILE = "func.call", "stablehlo.composite", "stablehlo.while"
 BRANCHES = frozenset(("stablehlo.case", "stablehlo.if"))
 BARRIER = "stablehlo.optimization_barrier"
+SELECT = "stablehlo.select"
 # The types of their results are those of what is passed to them, or of what their regions return.
 UNTYPED = BRANCHES | {BARRIER, CALL, WHILE}
 

@@ -715,6 +715,15 @@ LAWS = {
             arguments="%x: tensor<4xf32>, %i: tensor<i32>",
         ),
     ),
+    "a selection of one value is that value": (
+        main("""
+            %0 = stablehlo.compare LT, %x, %y, FLOAT
+                 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+            %1 = stablehlo.select %0, %y, %y : tensor<4xi1>, tensor<4xf32>
+            return %1 : tensor<4xf32>
+        """),
+        main("return %y : tensor<4xf32>"),
+    ),
     "a branch knows what was chosen by its index": (
         CHOSEN,
         main(
