@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import pkgutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from parity_tests.marked_programs import programs_in
@@ -13,7 +13,7 @@ from parity_tests.marked_programs import programs_in
 _CORPUS = Path(__file__).parent / "corpus"
 
 
-def close(name: str, candidates: Sequence[str]) -> str:
+def close(name: str, candidates: Iterable[str]) -> str:
     """Suggest the candidates that are spelt like a name; "" where none is.
 
     Example::

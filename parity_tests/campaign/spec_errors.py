@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
+
+from parity_tests.suggestions import close
 
 # What is written in brackets, where a table of a list is wanted.
 _TABLES = ("corpus", "library", "environment")
@@ -38,8 +39,7 @@ def _what(error: ErrorDetails, keys: Sequence[str]) -> str:
     unquoted = ", without quotes" if isinstance(given, str) else ""
     match kind:
         case "extra_forbidden":
-            close = difflib.get_close_matches(key, keys, n=1)
-            return "there is no such key" + (f" (did you mean {close[0]}?)" if close else "")
+            return f"there is no such key{close(key, keys)}"
         case "missing":
             return "it is missing"
         case "string_type":

@@ -20,7 +20,7 @@ from parity_tests.cli.options import (
     Reporting,
     Store,
 )
-from parity_tests.cli.report_option import checked_reports, write_texts
+from parity_tests.cli.report_option import checked_reports, write_reports
 from parity_tests.cli.run_programs import conclude
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def compare_stored(
         fail(str(error))
     console = display.console()
     print_comparison(console, found, details=display.details)
-    write_texts(context, console, requests, lambda _: found.model_dump_json(indent=1) + "\n")
+    write_reports(context, console, requests, found)
     code = exit_of(found)
     context.obj.code = max(context.obj.code, Exit.PARITY if exit_zero else code)
 

@@ -49,7 +49,7 @@ def doctor(
 
       constparity doctor --python ~/jax-0.12/bin/python
     """
-    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.diagnosis.diagnose import diagnose
     from parity_tests.diagnosis.records import Diagnoses
 
@@ -62,7 +62,7 @@ def doctor(
             found.append(diagnose(path, progress=shown))
         print_diagnosis(console, found[-1])
     whole = found[0] if len(found) == 1 else Diagnoses(interpreters=tuple(found))
-    write_texts(context, console, requests, lambda _: whole.model_dump_json(indent=2) + "\n")
+    write_reports(context, console, requests, whole)
     wrong = any(each.problems for each in found)
     context.obj.code = max(context.obj.code, Exit.DIFFERENCE if wrong else Exit.PARITY)
 

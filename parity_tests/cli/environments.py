@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -90,14 +89,14 @@ def remove(
     """
     from parity_tests.cli import terminal
     from parity_tests.environments import store
+    from parity_tests.suggestions import close
 
     if bool(names) == all_:
         fail("name the environments to remove, or --all")
     there = {each.name: each.path for each in store.kept(store.store_folder())}
     for name in names or ():
         if name not in there:
-            close = difflib.get_close_matches(name, there, n=1)
-            fail(f"no environment {name!r}" + (f" (did you mean {close[0]}?)" if close else ""))
+            fail(f"no environment {name!r}{close(name, there)}")
     in_use = 0
     for name in dict.fromkeys(names or there):
         size = store.size(there[name])

@@ -137,7 +137,7 @@ def lint(
     if not diff:
         print_findings(result)
     _print_rest(console, result, changed, quiet=quiet, diff=diff)
-    write_texts(context, console, requests, lambda format_: _rendered(format_, result))
+    write_texts(context, console, requests, lambda each: _rendered(each.format, result))
     context.obj.code = max(context.obj.code, _exit(result, exit_zero=exit_zero))
 
 
@@ -215,7 +215,7 @@ def _explanation(code: str) -> str:
     return f"{code}: {TITLES[code]}\n\n{EXPLANATIONS[code]}"
 
 
-def _rendered(format_: ReportFormat, result: Result) -> str:
+def _rendered(format_: ReportFormat, result: Result) -> str | bytes:
     return _sarif(result) if format_ == "sarif" else _json(result)
 
 
@@ -240,7 +240,8 @@ def _sarif(result: Result) -> str:
     return sarif.render(version(), rules, findings, failures)
 
 
-def _json(result: Result) -> str:
+def _json(result: Result) -> str | bytes:
+    import reports
     from parity_tests.observe.environment import version
     from reports.rows.lint import LintFinding, LintReport, LintUnread
 
@@ -264,7 +265,7 @@ def _json(result: Result) -> str:
             for each in result.unread
         ),
     )
-    return report.model_dump_json(indent=2) + "\n"
+    return reports.render_report("json", report)
 
 
 def _text(file: Path) -> str:

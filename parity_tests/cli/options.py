@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -214,9 +213,10 @@ def parse_sides(text: str | None) -> tuple[Side, ...]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     for name in names:
         if name not in SIDES:
-            close = difflib.get_close_matches(name, SIDES, n=1)
-            hint = f" (did you mean {close[0]}?)" if close else ""
-            raise typer.BadParameter(f"no side {name!r}{hint}; the sides are {', '.join(SIDES)}")
+            from parity_tests.suggestions import close
+
+            sides = f"the sides are {', '.join(SIDES)}"
+            raise typer.BadParameter(f"no side {name!r}; {sides}{close(name, SIDES)}")
     if len(names) < 2 or len(set(names)) < len(names):
         raise typer.BadParameter(f"a comparison needs two or more different sides, got {text!r}")
     return tuple(side for side in SIDES if side in names)

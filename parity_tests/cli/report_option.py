@@ -116,26 +116,16 @@ def write_reports(
     def render(request: ReportRequest) -> str | bytes:
         return reports.render_report(request.format, result, rules, request.table, request.link)
 
-    _write(context, console, requests, render)
+    write_texts(context, console, requests, render)
 
 
 def write_texts(
     context: typer.Context,
     console: Console,
     requests: Sequence[ReportRequest],
-    render: Callable[[ReportFormat], str],
-) -> None:
-    """Write the text of `render` for each requested format, and print the path of each."""
-    _write(context, console, requests, lambda request: render(request.format))
-
-
-def _write(
-    context: typer.Context,
-    console: Console,
-    requests: Sequence[ReportRequest],
     render: Callable[[ReportRequest], str | bytes],
 ) -> None:
-    """Write what `render` returns for each request.
+    """Write what `render` returns for each request, and print the path of each.
 
     A report that cannot be written is said, and the others are written all the same.
     """

@@ -65,7 +65,7 @@ def sweep(
 
       constparity report result.json --report html:report.html
     """
-    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.experiments import in_worker
     from parity_tests.processes.protocol import SweepThreshold
     from reports.rows.experiments import SweepQuestion
@@ -87,7 +87,7 @@ def sweep(
         return
     console = display.console()
     print_sweep(console, swept)
-    write_texts(context, console, requests, lambda _: swept.model_dump_json(indent=2) + "\n")
+    write_reports(context, console, requests, swept)
     if into is not None:
         _add_to_result(context, console, into, swept)
 

@@ -14,7 +14,6 @@ from parity_tests.cli.options import OneTarget
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports import ReportFormat
     from reports.rows.experiments import TunePoint, Tuning
 
 
@@ -64,7 +63,7 @@ def tune(
 
       constparity tune my_model.py:step --compile-factor 3 --report svg:curve.svg
     """
-    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.experiments import in_worker
     from parity_tests.processes.protocol import TunePolicy
     from reports.rows.experiments import TuneQuestion
@@ -89,7 +88,7 @@ def tune(
         return
     console = display.console()
     print_tuning(console, found)
-    write_texts(context, console, requests, lambda format_: _rendered(format_, found))
+    write_reports(context, console, requests, found)
 
 
 def print_tuning(console: Console, found: Tuning) -> None:
@@ -151,9 +150,3 @@ def as_python(found: Tuning) -> str:
     policy = f", constant_policy={{\n{entries}}}" if entries else ""
     preamble = ', precompute_constants="auto"' if found.precompute_constants == "auto" else ""
     return f'engine.jit(f, constants="simplified"{preamble}{policy})'
-
-
-def _rendered(format_: ReportFormat, found: Tuning) -> str:
-    from reports.output import tuning_plot
-
-    return tuning_plot.render(found) if format_ == "svg" else found.model_dump_json(indent=2) + "\n"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from parity_tests.processes.protocol import Record
 from reports.rows import Environment, Side
+from reports.rows.row import Row
 
 
-class Flag(Record):
+class Flag(Row):
     """A flag, its value in a process of the user, and the variable that sets it, if one does.
 
     `value` is None where this JAX has no such flag, or the engine is not imported.
@@ -17,7 +17,7 @@ class Flag(Record):
     variable: str | None
 
 
-class SideShown(Record):
+class SideShown(Row):
     """One side, whether it did produce its form, and the proof, or why there is none."""
 
     side: Side
@@ -25,7 +25,7 @@ class SideShown(Record):
     shown: str
 
 
-class ChangedName(Record):
+class ChangedName(Row):
     """A private name of JAX that is "gone", "changed", or "extended", which breaks no call."""
 
     name: str
@@ -33,7 +33,7 @@ class ChangedName(Record):
     text: str
 
 
-class Extra(Record):
+class Extra(Row):
     """An extra of the package, and which of its packages are missing.
 
     `purpose` says what an extra is for; "" of another interpreter, for there the name says it.
@@ -44,21 +44,21 @@ class Extra(Record):
     purpose: str = ""
 
 
-class PytestPlugin(Record):
+class PytestPlugin(Row):
     """Whether a pytest that starts here knows `--constparity`, and what to do where it does not."""
 
     is_loaded: bool
     to_do: str = ""
 
 
-class Problem(Record):
+class Problem(Row):
     """What is wrong for the user, and what to do."""
 
     what: str
     to_do: str
 
 
-class Diagnosis(Record):
+class Diagnosis(Row):
     """All that `constparity doctor` found; `problems` is empty when all is well.
 
     `python` is the other interpreter that it is about; None: the one that constparity runs in.
@@ -82,7 +82,7 @@ class Diagnosis(Record):
         return [each for each in self.names if each.what != "extended"]
 
 
-class Diagnoses(Record):
+class Diagnoses(Row):
     """The diagnoses of several interpreters, in the order in which they were named."""
 
     interpreters: tuple[Diagnosis, ...]

@@ -95,6 +95,22 @@ def _told_apart_by(array: CapturedValue) -> tuple[object, ...]:
 
 def _row(use: CapturedUse, fate: ArrayFate) -> CapturedArray:
     array = use.array
+    read = {
+        "sharding": _sharding(array.value),
+        "sha256": array.digest() if is_readable(array.value, array.bytes) else "",
+        "code": code_at(use.place.file, use.place.line),
+    }
+    return row_of(use, fate).model_copy(update=read)
+
+
+def row_of(use: CapturedUse, fate: ArrayFate) -> CapturedArray:
+    """Return the row of an array whose buffer is not looked at: a call may have consumed it.
+
+    Example::
+
+        row_of(use, ArrayFate("hoisted", copies=1)).fate == "hoisted"
+    """
+    array = use.array
     return CapturedArray(
         file=use.place.file,
         line=use.place.line,
@@ -102,14 +118,13 @@ def _row(use: CapturedUse, fate: ArrayFate) -> CapturedArray:
         shape=array.shape,
         dtype=str(array.value.dtype),
         bytes=array.bytes,
-        sharding=_sharding(array.value),
-        sha256=array.digest() if is_readable(array.value, array.bytes) else "",
+        sharding="",
+        sha256="",
         uses=use.uses,
         fate=fate.kind,
         copies=fate.copies,
         alike=fate.alike,
         note=fate.note,
-        code=code_at(use.place.file, use.place.line),
     )
 
 

@@ -20,8 +20,8 @@ from parity_tests.judge.findings import Findings
 from parity_tests.observe.hazards import arrays, devices
 from parity_tests.observe.hazards.traced_program import TracedProgram, hoisted_uses
 from parity_tests.observe.jit_on_side import stock_embed_threshold
+from parity_tests.observe.ledger import ArrayFate, row_of
 from reports.rows import (
-    CapturedArray,
     Comparison,
     ComparisonOutcome,
     Failure,
@@ -35,6 +35,7 @@ from reports.rows.suite import SuiteDifference, metric_of
 
 _LEFT: Side = "legacy"
 _RIGHT: Side = "simplified"
+_HOISTED = ArrayFate("hoisted", copies=1)
 _PLACEMENT = {"sharding": "output shardings", "committed": "output committed"}
 
 
@@ -94,7 +95,7 @@ def _reasons(
             program=execution.name,
             side=side,
             failure=_failure(raised[side]) if side in raised else None,
-            ledger=tuple(map(_hoisted, uses)) if side == _RIGHT else (),
+            ledger=tuple(row_of(each, _HOISTED) for each in uses) if side == _RIGHT else (),
         )
         for side in (_LEFT, _RIGHT)
     )
@@ -168,20 +169,3 @@ def _comparison(
 def _failure(error: str) -> Failure:
     type_, _, message = error.partition(": ")
     return Failure(kind="exception", stage="call", type=type_, message=message)
-
-
-def _hoisted(use: CapturedUse) -> CapturedArray:
-    array = use.array
-    return CapturedArray(
-        file=use.place.file,
-        line=use.place.line,
-        function=use.place.function,
-        shape=array.shape,
-        dtype=str(array.value.dtype),
-        bytes=array.bytes,
-        sharding="",
-        sha256="",
-        uses=use.uses,
-        fate="hoisted",
-        copies=1,
-    )

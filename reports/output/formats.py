@@ -20,12 +20,14 @@ from reports.output import (
     suite,
     suite_runs,
     tables,
+    tuning_plot,
 )
 from reports.output.files import write_atomically
 from reports.output.tables import TABLES, TableName
 from reports.render import comment, html, markdown
 from reports.rows import Campaign
 from reports.rows.bench import Bench
+from reports.rows.experiments import Tuning
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
 from reports.rows.grid import Grid
 from reports.rows.row import Row
@@ -108,6 +110,7 @@ _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (SuiteRuns, "sarif"): suite_runs.render_sarif,
     (SuiteRuns, "json"): json_file.render,
     (Bench, "svg"): bench_plot.render,
+    (Tuning, "svg"): tuning_plot.render,
 }
 # What every kind has, beside JSON. Each takes a document and the address of the whole report.
 _OF_DOCUMENTS: dict[ReportFormat, Callable[[Document, str], str]] = {

@@ -91,9 +91,7 @@ class SuiteRuns(Row):
 
     Example::
 
-        >>> runs = SuiteRuns(created="2026-01-01T00:00:00Z", arguments=(), tests=0, sides=())
-        >>> SuiteRuns.from_json(runs.to_json()) == runs
-        True
+        reports.load_result("suite.json").differences
     """
 
     kind: Literal["suite-runs"] = "suite-runs"
@@ -110,17 +108,3 @@ class SuiteRuns(Row):
     fail_alike: tuple[SuiteComparison, ...] = ()
     not_compared: tuple[SuiteComparison, ...] = ()
     version_changes: tuple[SuiteVersionChange, ...] = ()
-
-    def to_json(self) -> str:
-        """Return the record as JSON."""
-        return self.model_dump_json(indent=2) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> SuiteRuns:
-        """Read a record. Raises pydantic's `ValidationError` where the text is none.
-
-        Example::
-
-            SuiteRuns.from_json(Path("suite.json").read_text()).differences
-        """
-        return cls.model_validate_json(text)

@@ -7,13 +7,14 @@ and for the whole run.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 import pytest
 
+from parity_tests import suggestions
 from parity_tests.suites.known.baseline import Baseline, BaselineError, platform_of, read_baseline
 from parity_tests.suites.known.entries import Entry, KnownFileError, read_lists
 from parity_tests.suites.known.portable import PortableNames
@@ -125,17 +126,12 @@ def _why_no_test_has_its_name(entry: Entry, selection: Selection) -> str:
 def _why_nothing_has_its_name(entry: Entry, result: SuiteResult) -> str:
     if not entry.program or any(entry.is_of(each.name, each.source) for each in result.programs):
         return ""
-    hint = _hint(entry.program, {each.name for each in result.programs})
+    hint = suggestions.close(entry.program, {each.name for each in result.programs})
     return f"no program that ran is called {entry.program!r}{hint}"
 
 
 # The share of two names that is the same where one is the other misspelt.
 _NEARLY = 0.8
-
-
-def _hint(name: str, names: Collection[str]) -> str:
-    close = get_close_matches(name, names, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _because(entry: Entry) -> str:

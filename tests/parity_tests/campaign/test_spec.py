@@ -63,7 +63,7 @@ def test_a_spec_is_read(tmp_path):
         ("[[corpus]]\nname = 'a'\n[campaign]\nsides = ['legacy']", "name two sides or more"),
         (
             "[[corpus]]\nname = 'a'\n[campaign]\nround = 5",
-            "campaign round: there is no such key (did you mean rounds?)",
+            "campaign round: there is no such key; did you mean rounds?",
         ),
         ("[[corpus]]\nname = 'a'\n[[environment]]\nwith = ['flax']", "name jax"),
         (

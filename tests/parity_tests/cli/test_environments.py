@@ -81,7 +81,7 @@ def test_all_are_removed_but_those_in_use(filled, capsys):
     [
         ([], "name the environments to remove, or --all"),
         (["jax-0.10.2", "--all"], "name the environments to remove, or --all"),
-        (["jax-0.10.2", "jax-0.10.3"], "no environment 'jax-0.10.3' (did you mean jax-0.10.2?)"),
+        (["jax-0.10.2", "jax-0.10.3"], "no environment 'jax-0.10.3'; did you mean jax-0.10.2 or "),
         (["../store/left"], "no environment '../store/left'"),
     ],
 )

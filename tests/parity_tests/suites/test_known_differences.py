@@ -85,7 +85,7 @@ def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     [line] = [line for line in run.section if f"{last}:" in line]
     assert line.startswith("matches nothing: ")
     assert line.endswith(
-        "no program that ran is called 'stepp'; did you mean 'step'?: mend the entry, or delete it"
+        "no program that ran is called 'stepp'; did you mean step?: mend the entry, or delete it"
     )
     [line] = [line for line in run.section if f"{scald}:" in line]
     assert line.startswith("matches nothing: ")

@@ -103,7 +103,6 @@ def test_json_reads_back_and_reports_are_drawn_from_it_later(tmp_path):
     path = tmp_path / "runs.json"
     path.write_text(render_report("json", RICH), encoding="utf-8")
     assert load_result(path) == RICH
-    assert SuiteRuns.from_json(path.read_text("utf-8")) == RICH
     schema = jsonschema.Draft202012Validator(json_file.json_schema("suite-runs"))
     data = json.loads(path.read_text("utf-8"))
     assert list(schema.iter_errors(data)) == []

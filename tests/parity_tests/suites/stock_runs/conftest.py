@@ -3,7 +3,7 @@
 import pytest
 from stock_suites import HEAD, Done, asked, environment
 
-from reports.rows.suite_runs import SuiteRuns
+from reports import load_result
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +32,7 @@ def run(server):
         report.unlink(missing_ok=True)
         options = arguments if plain else asked(*arguments)
         done = server.run(options, folder, environment(), timeout=300)
-        result = SuiteRuns.from_json(report.read_text("utf-8")) if report.exists() else None
+        result = load_result(report) if report.exists() else None
         return Done(done.returncode, done.stdout + done.stderr, result, folder)
 
     return ran
