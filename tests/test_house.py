@@ -51,7 +51,7 @@ IMPORTS = [
     ("parity_tests/drift/arbiter.py", "import parity_tests.run.run", TESTER),
     ("parity_tests/processes/protocol.py", "import parity_tests.environments.store", TESTER),
     ("parity_tests/environments/store.py", "import parity_tests.run.run", TESTER),
-    ("parity_tests/experiments/sweep.py", "import parity_tests.reduce.draft", TESTER),
+    ("parity_tests/experiments/sweep.py", "import parity_tests.fuzz.recipe", TESTER),
     ("parity_tests/run/run.py", "import parity_tests.fuzz.recipe", TESTER),
     ("parity_tests/run/run.py", "import parity_tests.jobs.facts", TESTER),
     ("parity_tests/lint/uses.py", "import parity_tests.own_jit", TESTER),

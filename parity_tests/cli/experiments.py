@@ -36,12 +36,13 @@ def ask_with_progress(
     `to` is the verb of that message. A target that names no program is an error of usage.
     """
     from parity_tests.experiments.in_worker import ExperimentError
+    from parity_tests.run.collection import SidesError
     from parity_tests.targets import TargetError
 
     try:
         with display.progress() as shown:
             return ask(shown)
-    except TargetError as error:
+    except (TargetError, SidesError) as error:
         fail(str(error))
     except ExperimentError as error:
         complain(f"could not {to} {error}")

@@ -22,7 +22,6 @@ import jax
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.exception_texts import without_ids
-from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.experiments.interleaved_timing import interleaved
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.observe import failures
@@ -30,6 +29,7 @@ from parity_tests.observe.hazards import changing_reads
 from parity_tests.observe.jit_on_side import is_ours, staged_alone
 from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.program import Program
+from parity_tests.reduce.delta_debugging import ddmin
 from reports.rows import Failure, Hazard, LeafComparison, Side, Verdict
 from reports.rows.experiments import Culprit, CulpritFound, CulpritQuestion
 from reports.views import texts

@@ -66,7 +66,8 @@ def find_culprits(
     Outputs are compared where the program repeats its own; where it does not, the verdict is "not
     repeatable". What the flip of stock JAX does first, a failure or a price, is said as well. Where
     no array differs and the program fails after that flip, the arrays are looked for with which it
-    does. Raises `TargetError` where the target names no program, and `ExperimentError`.
+    does. Raises `TargetError` where the target names no program, `SidesError` where this JAX has no
+    flag, and `ExperimentError`.
 
     Example::
 
@@ -85,7 +86,7 @@ def find_culprits(
         if found.fails or found.verdict not in ("parity", "difference"):
             return found
         progress(0, 0, "what does the flip do? a run on jax-legacy and on jax-simplified")
-        stock = across_stock(target, folder, timeout=timeout)
+        stock = across_stock(target, timeout=timeout)
     if stock.failure is None or found.verdict != "parity":
         return found.model_copy(update={"reasons": (*found.reasons, *stock.said())})
     return _search_on_stock(target, found, stock.failure, stock, until, progress)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
 from parity_tests.advice import advice
-from parity_tests.judge.beyond_doubt import slower_in_all
 from parity_tests.judge.calls_as_written import failure_after
-from parity_tests.judge.comparison import compare_pairs
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.unrepeated import action_for, changes, listed_changes, places_of, within
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
-from parity_tests.processes.side_runs import run_sides, run_turns
+from parity_tests.processes.side_runs import run_turns
+from parity_tests.run import run as campaign
+from parity_tests.run.options import CampaignOptions
 from reports.rows import Failure, FlipReason, Side
 from reports.rows.check_names import AS_WRITTEN
 
@@ -29,7 +26,7 @@ def what_changes(target: str, side: Side, folder: Path, *, timeout: float) -> st
 
         what_changes("my_model.py:step", "simplified", folder, timeout=60)
     """
-    job = _job(target)
+    job = Job(number=0, name=target.rpartition(":")[2], target=target)
     how = RunOptions(timeout=timeout, steady_calls=0, fresh=True)
     turns = run_turns([job], side, [folder / "first", folder / "second"], how)
     first, second = (turn[job.number].evidence() for turn in turns)
@@ -69,33 +66,21 @@ class AcrossStock:
         return (f"{at}to do: {advice('inline') if asked else self.first.action}",)
 
 
-def across_stock(target: str, folder: Path, *, timeout: float) -> AcrossStock:
-    """Run a program on both sides of stock JAX, and judge the flip as `run` does.
+def across_stock(target: str, *, timeout: float) -> AcrossStock:
+    """Run a program on both sides of stock JAX, and take the verdict of `run` on the flip.
 
-    Sides that stand apart in a time are measured once more. `folder` keeps the runs, `timeout` is
-    in seconds for each.
+    The program is known to repeat itself. `timeout` is in seconds for each side. Raises
+    `SidesError` where this JAX has no flag.
 
     Example::
 
-        across_stock("my_model.py:step", folder, timeout=60).first.what
+        across_stock("my_model.py:step", timeout=60).first.what
     """
-    job = _job(target)
     sides: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
-    how = RunOptions(timeout=timeout, hazards_on="jax-legacy")
-    recorded = run_sides([job], sides, folder / "stock", how)
-    left, right = (recorded[0, side].evidence() for side in sides)
-    before, after = left.observation, right.observation
-    findings = Findings(
-        observed=(before, after),
-        comparisons=compare_pairs([(left, right)]),
-        hazards=recorded[0, "jax-legacy"].hazards().hazards,
-    )
-    if before.times and after.times and slower_in_all([(before.times, after.times)]):
-        again = run_sides([job], sides, folder / "again", how.once_more())
-        observed = tuple(again[0, side].observation for side in sides)
-        findings = dataclasses.replace(findings, measured_again=observed)
-    flip = decide(findings, (), [sides])
-    first = next(filter(_is_told, flip.reasons if flip else ()), None)
+    options = CampaignOptions(sides=sides, timeout=timeout)
+    [row] = campaign.run([target], options, passes=()).programs
+    first = next(filter(_is_told, row.flip.reasons if row.flip else ()), None)
+    before, after = row.observations
     new = failure_after(before, after)
     failure = new[1] if new else None if before.failure else after.failure
     return AcrossStock(first, failure)
@@ -104,7 +89,3 @@ def across_stock(target: str, folder: Path, *, timeout: float) -> AcrossStock:
 def _is_told(reason: FlipReason) -> bool:
     """Say whether a reason is one against the flip, and not of values that `culprit` compares."""
     return reason.outcome != "safe" and (reason.kind != "outputs" or reason.subject == AS_WRITTEN)
-
-
-def _job(target: str) -> Job:
-    return Job(number=0, name=target.rpartition(":")[2], target=target)

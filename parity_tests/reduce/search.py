@@ -11,8 +11,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from parity_tests.experiments.delta_debugging import ddmin
 from parity_tests.reduce import edits
+from parity_tests.reduce.delta_debugging import ddmin
 from parity_tests.reduce.draft import Draft, Path, size
 
 T = TypeVar("T")

@@ -44,6 +44,32 @@ class NotSavedError(OSError):
         self.has_file = has_file
 
 
+def _with_drift(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
+    """Return the drafts, with the reason why outputs are not bitwise equal, where it is asked."""
+    if not context.options.attribute:
+        return list(drafts)
+    return attribute_drift(
+        drafts,
+        context.job,
+        lambda number, side: context.records[number][side].evidence(),
+        partial(truth_of, context.folder),
+        context.folder,
+        context.options.time_limit,
+        timeout=context.options.attribution_timeout,
+        progress=context.progress,
+    )
+
+
+# What looks into the differences between sides. Each is given the drafts of the one before it.
+Pass = Callable[[Sequence[RowDraft], Context], list[RowDraft]]
+PASSES: tuple[Pass, ...] = (
+    find_unrepeatable,
+    with_late_settings,
+    _with_drift,
+    with_reads_in_calls,
+)
+
+
 def run(
     targets: Sequence[str] = (),
     options: CampaignOptions = DEFAULTS,
@@ -52,6 +78,7 @@ def run(
     announce: Announce = lambda text: None,
     stops_after: Callable[[ProgramRow], bool] | None = None,
     first: Callable[[Context], object] | None = None,
+    passes: Sequence[Pass] = PASSES,
 ) -> Campaign:
     """Run the programs of targets, or the built-in corpus, on sides, and judge them.
 
@@ -59,7 +86,8 @@ def run(
     rounds begin. `stops_after` is asked of each program that has run on all sides; after the first
     yes the others are not run, and have no rows. Times and causes of drift are not known at that
     point. `first` is called before any program runs. What it leaves of sides in the folder, run as
-    `setup_of(options)` says, is not run again.
+    `setup_of(options)` says, is not run again. `passes` look into differences; without any, they
+    are judged as the first run of each side shows them.
 
     Raises `TargetError`, `SidesError`, `ResumeError` and `StoreError` before anything runs, and
     `NotSavedError`, which has the campaign, where `options.save` or `options.store` cannot be
@@ -87,40 +115,15 @@ def run(
             if first is not None:
                 first(context)
             measured = measure(context, watch)
-            result = _judged(measured)
+            result = _judged(measured, passes)
             _save(measured, result, kept)
     return result
 
 
-def _with_drift(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
-    """Return the drafts, with the reason why outputs are not bitwise equal, where it is asked."""
-    if not context.options.attribute:
-        return list(drafts)
-    return attribute_drift(
-        drafts,
-        context.job,
-        lambda number, side: context.records[number][side].evidence(),
-        partial(truth_of, context.folder),
-        context.folder,
-        context.options.time_limit,
-        timeout=context.options.attribution_timeout,
-        progress=context.progress,
-    )
-
-
-# What looks into the differences between sides. Each is given the drafts of the one before it.
-PASSES: tuple[Callable[[Sequence[RowDraft], Context], list[RowDraft]], ...] = (
-    find_unrepeatable,
-    with_late_settings,
-    _with_drift,
-    with_reads_in_calls,
-)
-
-
-def _judged(context: Context) -> Campaign:
+def _judged(context: Context, passes: Sequence[Pass]) -> Campaign:
     """Judge what was measured: its sides are compared, and looked into where they differ."""
     drafts = compare_sides(context)
-    for each_pass in PASSES:
+    for each_pass in passes:
         drafts = each_pass(drafts, context)
     told = [draft for number, draft in enumerate(drafts) if context.is_told(number)]
     return Campaign(

@@ -1,5 +1,7 @@
 """`culprit` names the arrays with which a program fails when they are hoisted."""
 
+from types import SimpleNamespace
+
 import pytest
 from program_files import line_with, program_file
 
@@ -8,16 +10,16 @@ from parity_tests import targets
 from parity_tests.advice import advice
 from parity_tests.cli import app
 from parity_tests.evidence.folder_layout import ProcessFiles
-from parity_tests.evidence.found import HazardsFound
-from parity_tests.evidence.records import Evidence
-from parity_tests.experiments import culprit, in_worker, repeated
+from parity_tests.experiments import culprit, in_worker
 from parity_tests.experiments.repeated import AcrossStock, across_stock
 from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.processes.worker_process import Lost
-from reports.rows import Failure, FlipReason, Hazard, Observation, StageTimes
+from parity_tests.run import run
+from reports.rows import Failure, FlipReason, FlipVerdict, Observation, ProgramRow
 from reports.rows.experiments import CulpritQuestion
 
 FILE = program_file("reported/new_failures")
+STOCK = ("jax-legacy", "jax-simplified")
 OUTPUTS = CulpritQuestion(metric="outputs")
 
 
@@ -134,57 +136,40 @@ def test_what_the_engine_mends_is_said_with_the_action_of_its_hazard(monkeypatch
     )
 
 
-def test_under_a_guard_the_advice_is_what_the_guard_lets_by(tmp_path):
-    found = across_stock(f"{FILE}:under_a_guard", tmp_path, timeout=60)
+def test_under_a_guard_the_advice_is_what_the_guard_lets_by():
+    found = across_stock(f"{FILE}:under_a_guard", timeout=60)
     assert "Disallowed host-to-device transfer" in found.failure.message
     line = line_with(FILE, "# the table")
     [to_do] = found.to_do()
     assert to_do.endswith(f":{line} (NumPy array float32[64]): to do: {advice('on the device')}")
 
 
-class Stock:
-    """What a side of stock JAX left, whose calls take so many seconds."""
-
-    def __init__(self, side, call, hazards=()):
-        times = StageTimes(
-            trace=0.01, lower=0.01, compile=0.01, first_call=0.01, call=call, call_samples=20,
-            call_seconds=(call,) * 20,
-        )  # fmt: skip
-        self.observation = Observation(program="p", side=side, times=times)
-        self.found = HazardsFound(hazards=hazards)
-
-    def evidence(self):
-        return Evidence(self.observation)
-
-    def hazards(self):
-        return self.found
-
-
-FOLDED = Hazard(
-    kind="folded by legacy alone", file="m.py", line=7, array="4 B of results", what="1 equation",
-    fix=advice("compute once"),
-)  # fmt: skip
-
-
 @pytest.mark.parametrize("verdict", ["parity", "difference"])
-@pytest.mark.parametrize("call", [0.03, 0.001])
-def test_what_a_flip_costs_is_said_beside_what_outputs_differ_in(monkeypatch, verdict, call):
-    def run_sides(jobs, sides, *_):
-        return {
-            (0, sides[0]): Stock(sides[0], 0.001, (FOLDED,)), (0, sides[1]): Stock(sides[1], call)
-        }  # fmt: skip
-
+@pytest.mark.parametrize("has_price", [True, False])
+def test_what_a_flip_costs_is_said_beside_what_outputs_differ_in(monkeypatch, verdict, has_price):
+    outputs = FlipReason(outcome="different", kind="outputs", what="other bits")
+    price = FlipReason(
+        outcome="safe but slower or larger", kind="time", what="each call takes 30.0x as long",
+        where="m.py:7", action=advice("compute once"),
+    )  # fmt: skip
+    row = ProgramRow(
+        name="donated", source="m.py:1", summary="", verdict="parity", reasons=(), comparisons=(),
+        observations=tuple(Observation(program="donated", side=side) for side in STOCK),
+        flip=FlipVerdict(
+            left=STOCK[0], right=STOCK[1], outcome="different",
+            reasons=(outputs, price) if has_price else (outputs,),
+        ),
+    )  # fmt: skip
     ours = found_in("donated").model_copy(update={"verdict": verdict, "reasons": ("as asked",)})
-    monkeypatch.setattr(repeated, "run_sides", run_sides)
+    monkeypatch.setattr(run, "run", lambda *_, **__: SimpleNamespace(programs=[row]))
     monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
     monkeypatch.setattr(in_worker, "_culprits", lambda *_: ours)
-    said, *more = in_worker.find_culprits(f"{FILE}:donated", OUTPUTS).reasons
-    assert said == "as asked"
-    if call == 0.001:
-        assert more == []
-        return
-    assert more[0].startswith("the flip of stock JAX, by `run`: each call takes 30.0x as long: ")
-    assert more[1:] == [f"m.py:7 (4 B of results): to do: {advice('compute once')}"]
+    told = (
+        "the flip of stock JAX, by `run`: each call takes 30.0x as long",
+        f"m.py:7: to do: {advice('compute once')}",
+    )
+    reasons = in_worker.find_culprits(f"{FILE}:donated", OUTPUTS).reasons
+    assert reasons == ("as asked", *(told if has_price else ()))
 
 
 def test_culprit_is_not_told_to_ask_culprit():
