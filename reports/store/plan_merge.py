@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reports.rows.plan import PlanLibrary
@@ -20,7 +20,7 @@ from reports.store.database import (
 )
 from reports.store.plan_records import StoredPlan
 from reports.store.plan_report import find_plan
-from reports.store.plans import PlanWriter, libraries_text, name_machine
+from reports.store.plans import PlanWriter, insert_plan, name_machine
 
 # The columns of each table that are copied as they are, behind the number of the run or plan.
 _COPIED = {
@@ -66,22 +66,8 @@ def merge(shards: Sequence[Path], path: Path) -> int:
         with transaction(path, target):
             started = min(each.plan.started for each in parts)
             _check_is_new(path, target, first, started)
-            plan = insert(
-                target,
-                "plans",
-                {
-                    "name": first.name,
-                    "digest": first.digest,
-                    "whole": first.whole,
-                    "total": first.total,
-                    "shard": "",
-                    "sides": json.dumps(first.sides),
-                    "spec": first.spec,
-                    "rules": json.dumps(first.rules),
-                    "libraries": libraries_text(_libraries(parts)),
-                    "started": started,
-                },
-            )
+            whole = replace(first, shard="", libraries=tuple(_libraries(parts)))
+            plan = insert_plan(target, whole, started)
             runs: list[int] = []
             for part, source in zip(parts, sources, strict=True):
                 _copy(source, part.plan.id, target, plan, runs)
@@ -189,18 +175,13 @@ def _copy(
     ).fetchall()
     for number, (run, machine, *values) in enumerate(own):
         if number == len(runs):
-            of_run = dict(zip(_OF_RUN.split(", "), values, strict=True))
-            runs.append(insert(target, "runs", {"plan": into, "machine": machine, **of_run}))
+            same = dict(zip(_OF_RUN.split(", "), values, strict=True))
+            runs.append(insert(target, "runs", {"plan": into, "machine": machine, **same}))
+        of_run = {"run": (run, runs[number])}
         for table, columns in _COPIED.items():
-            _copy_rows(source, target, table, columns, ("run", run, runs[number]))
-        query = f"SELECT {_OF_PLANNED} FROM planned WHERE plan = ? AND run = ?"
-        rows = source.execute(query, (plan, run)).fetchall()
-        marks = ", ".join("?" * (len(_OF_PLANNED.split(", ")) + 2))
-        target.executemany(
-            f"INSERT INTO planned (plan, run, {_OF_PLANNED}) VALUES ({marks})",
-            [(into, runs[number], *row) for row in rows],
-        )
-    _copy_rows(source, target, "tasks", _OF_TASK, ("plan", plan, into))
+            _copy_rows(source, target, table, columns, of_run)
+        _copy_rows(source, target, "planned", _OF_PLANNED, {"plan": (plan, into), **of_run})
+    _copy_rows(source, target, "tasks", _OF_TASK, {"plan": (plan, into)})
 
 
 def _copy_rows(
@@ -208,16 +189,17 @@ def _copy_rows(
     target: sqlite3.Connection,
     table: str,
     columns: str,
-    key: tuple[str, int, int],
+    keys: Mapping[str, tuple[int, int]],
 ) -> None:
-    """Copy the rows of one table, a part at a time; `key` is a column, its value, and the other."""
-    column, before, after = key
-    found = source.execute(f"SELECT {columns} FROM {table} WHERE {column} = ?", (before,))
-    marks = ", ".join("?" * (len(columns.split(", ")) + 1))
+    """Copy the rows of one table, a part at a time; a key has its value there, and the new one."""
+    before, after = zip(*keys.values(), strict=True)
+    where = " AND ".join(f"{key} = ?" for key in keys)
+    found = source.execute(f"SELECT {columns} FROM {table} WHERE {where}", before)
+    names = ", ".join([*keys, columns])
+    marks = ", ".join("?" * len(names.split(", ")))
     while rows := found.fetchmany(500):
         target.executemany(
-            f"INSERT INTO {table} ({column}, {columns}) VALUES ({marks})",
-            [(after, *row) for row in rows],
+            f"INSERT INTO {table} ({names}) VALUES ({marks})", [(*after, *row) for row in rows]
         )
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from reports.rows.fail_rules import FailRule
 from reports.rows.history import RunBegin
-from reports.rows.plan import STATES, PlanLibrary, State
+from reports.rows.plan import STATES, State
 from reports.store import writing
 from reports.store.columns import UNTIMED, insert, put, remove, storable
 from reports.store.database import opened_for_writing, store_error, transaction
 from reports.store.finished import HELPS
 from reports.store.plan_reading import broken_by_place
-from reports.store.plan_records import Finished, PlanBegin, TaskEnd
+from reports.store.plan_records import Finished, PlanBegin, StoredPlan, TaskEnd
 
 NOT_RUN: State = "not run"
 
@@ -252,11 +252,6 @@ def _has_times(ran: Finished) -> bool:
     return program is not None and program.sides.keys() <= {each.side for each in program.samples}
 
 
-def libraries_text(libraries: Sequence[PlanLibrary]) -> str:
-    """Write what libraries came to as a store has it."""
-    return json.dumps([each.model_dump() for each in libraries])
-
-
 def _listed(rules: Sequence[str]) -> str:
     return json.dumps(rules) if rules else ""
 
@@ -291,23 +286,28 @@ def _unfinished(path: Path, connection: sqlite3.Connection, begin: PlanBegin) ->
     return int(found[0])
 
 
-def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
-    plan = insert(
+def insert_plan(connection: sqlite3.Connection, plan: PlanBegin | StoredPlan, started: str) -> int:
+    """Insert a plan without its runs, within the transaction of the caller; return its number."""
+    return insert(
         connection,
         "plans",
         {
-            "name": storable(begin.name),
-            "digest": begin.digest,
-            "whole": begin.whole,
-            "total": begin.total,
-            "shard": begin.shard,
-            "sides": json.dumps(begin.sides),
-            "spec": storable(begin.spec),
-            "rules": _listed(begin.rules),
-            "libraries": libraries_text(begin.libraries),
-            "started": writing.now(),
+            "name": storable(plan.name),
+            "digest": plan.digest,
+            "whole": plan.whole,
+            "total": plan.total,
+            "shard": plan.shard,
+            "sides": json.dumps(plan.sides),
+            "spec": storable(plan.spec),
+            "rules": _listed(plan.rules),
+            "libraries": json.dumps([each.model_dump() for each in plan.libraries]),
+            "started": started,
         },
     )
+
+
+def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
+    plan = insert_plan(connection, begin, writing.now())
     runs = []
     for number, environment in enumerate(begin.environments):
         names = [each.name for each in begin.programs if each.environment == number]
