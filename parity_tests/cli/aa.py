@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import Exit, code_of, fail, interrupted, nothing_collected
+from parity_tests.cli.exit_codes import Exit, code_of, interrupted, nothing_collected
 from parity_tests.cli.options import HOW, WHAT, Reporting, Resume, Targets
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.selecting import (
@@ -61,10 +61,7 @@ def aa(
     from parity_tests.cli import run_view
     from parity_tests.cli.report_option import write_reports
     from parity_tests.run import self_comparison
-    from parity_tests.run.collection import SidesError
-    from parity_tests.run.folder import ResumeError
     from parity_tests.run.options import CampaignOptions
-    from parity_tests.targets import TargetError
     from reports.rows import SIDES
     from reports.rows.fail_rules import DEFAULT_RULES
 
@@ -93,8 +90,6 @@ def aa(
                 progress=shown,
                 announce=shown.say,
             )
-    except (TargetError, SidesError, ResumeError) as error:
-        fail(str(error))
     except KeyboardInterrupt:
         hint = "; the same command goes on from here" if resume else ""
         interrupted(context, hint)

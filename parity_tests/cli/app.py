@@ -104,11 +104,38 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
             return _internal_error()
         complain(str(error))
         return Exit.INTERNAL_ERROR
+    except _of_usage() as error:
+        complain(str(error))
+        return Exit.USAGE
     except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
         return _internal_error()
     finally:
         signal.signal(signal.SIGTERM, before)
     return outcome.code
+
+
+def _of_usage() -> tuple[type[Exception], ...]:
+    """Return the errors whose message says what the user has to do; a command need not catch them.
+
+    They are imported where one is to be told from others.
+    """
+    from parity_tests.campaign.cluster import ClusterError
+    from parity_tests.campaign.spec import SpecError
+    from parity_tests.campaign.tasks import ShardError
+    from parity_tests.evidence.saved import SavedError
+    from parity_tests.jobs import ProjectError
+    from parity_tests.processes.interpreters import InterpreterError
+    from parity_tests.run.collection import SidesError
+    from parity_tests.run.folder import ResumeError
+    from parity_tests.run.selection import NameExpressionError
+    from parity_tests.targets import TargetError
+    from reports import ReportReadError
+    from reports.store.database import StoreError
+
+    return (
+        ClusterError, InterpreterError, NameExpressionError, ProjectError, ReportReadError,
+        ResumeError, SavedError, ShardError, SidesError, SpecError, StoreError, TargetError,
+    )  # fmt: skip
 
 
 def _internal_error() -> Exit:

@@ -159,15 +159,14 @@ def campaign(
       constparity campaign ecosystem.toml -k numpyro
     """
     from parity_tests.campaign.campaign import Asked, digest_of, run_campaign
-    from parity_tests.campaign.cluster import ClusterError
     from parity_tests.campaign.searching import smaller_programs, with_files
     from parity_tests.campaign.selecting import check_expression
-    from parity_tests.campaign.spec import SpecError, read_spec
+    from parity_tests.campaign.spec import read_spec
     from parity_tests.campaign.task_process import FolderError
-    from parity_tests.campaign.tasks import ShardError, read_shard
+    from parity_tests.campaign.tasks import read_shard
     from parity_tests.cli.campaign_view import LINE_SECONDS, CampaignProgress
-    from parity_tests.run.selection import NameExpressionError, parse_expression
-    from reports.store.database import StoreError, check_is_there
+    from parity_tests.run.selection import parse_expression
+    from reports.store.database import check_is_there
     from reports.store.plan_report import find_plan, plan_report
 
     display = Display(quiet=quiet, no_color=no_color)
@@ -227,10 +226,6 @@ def campaign(
             if made:  # the report names them
                 found = with_files(plan_report(file, plan, given.campaign.rules), [file])
                 write_reports(context, display.console(), requests, found)
-    except (
-        SpecError, ShardError, ClusterError, StoreError, NameExpressionError
-    ) as error:  # fmt: skip
-        fail(str(error))
     except FolderError as error:
         what_to_do = f"make room there, and the same command goes on: {file} has what was finished"
         complain(f"{error}; {what_to_do}")

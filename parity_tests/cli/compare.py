@@ -92,26 +92,22 @@ def compare(
         texts = reporting.report or ()
         compare_stored(context, store, left, right, texts, display, exit_zero)
         return
-    import reports
-    from parity_tests.evidence.saved import Saved, SavedError
+    from parity_tests.evidence.saved import Saved
     from parity_tests.run import compare_saved
 
     requests, judging = reporting.requests(context), Judging(fail_on, exit_zero)
-    try:
-        with display.progress() as shown:
-            saved = []
-            for file in (left, right):
-                shown(0, 0, f"reading {file}, and the digests of its arrays")
-                saved.append(Saved.read(Path(file)))
-            result = compare_saved.compare(
-                *saved,
-                attribute=attribute,
-                timeout=timeout,
-                attribution_timeout=attribution_timeout,
-                progress=shown,
-            )
-    except (SavedError, reports.ReportReadError) as error:
-        fail(str(error))
+    with display.progress() as shown:
+        saved = []
+        for file in (left, right):
+            shown(0, 0, f"reading {file}, and the digests of its arrays")
+            saved.append(Saved.read(Path(file)))
+        result = compare_saved.compare(
+            *saved,
+            attribute=attribute,
+            timeout=timeout,
+            attribution_timeout=attribution_timeout,
+            progress=shown,
+        )
     conclude(context, result, requests, judging, display)
 
 
@@ -126,14 +122,9 @@ def compare_stored(
 ) -> None:
     """Compare two runs, print what became of each program, and set the exit status."""
     from parity_tests.run.compare_runs import compare_runs
-    from reports import ReportReadError
-    from reports.store.database import StoreError
 
     requests = checked_reports(context, reports, formats=("json",))
-    try:
-        found = compare_runs(_read(store, left), _read(store, right))
-    except (StoreError, ReportReadError) as error:
-        fail(str(error))
+    found = compare_runs(_read(store, left), _read(store, right))
     console = display.console()
     print_comparison(console, found, details=display.details)
     write_reports(context, console, requests, found)

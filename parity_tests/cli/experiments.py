@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.cli.exit_codes import Exit, complain
 
 if TYPE_CHECKING:
     from parity_tests.cli.display import Display
@@ -36,14 +36,10 @@ def ask_with_progress(
     `to` is the verb of that message. A target that names no program is an error of usage.
     """
     from parity_tests.experiments.in_worker import ExperimentError
-    from parity_tests.run.collection import SidesError
-    from parity_tests.targets import TargetError
 
     try:
         with display.progress() as shown:
             return ask(shown)
-    except (TargetError, SidesError) as error:
-        fail(str(error))
     except ExperimentError as error:
         complain(f"could not {to} {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE

@@ -65,7 +65,6 @@ def fuzz(
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
     from parity_tests.cli import run_view
-    from parity_tests.run.collection import SidesError
     from reports.views.texts import counted
 
     if importlib.util.find_spec("hypothesis") is None:
@@ -75,18 +74,15 @@ def fuzz(
     chosen, judging = parse_sides(sides), Judging(fail_on)
     requests = reporting.requests(context)
     console = display.console()
-    try:
-        with display.progress() as shown:
-            fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=shown)
-        run_view.print_campaign(console, fuzzed.campaign, details=display.details)
-        if fuzzed.refused:
-            refused = counted(len(fuzzed.refused), "more program")
-            console.print(f"{refused} that stock JAX refuses as well", highlight=False)
-        write_reports(context, console, requests, fuzzed.campaign, judging.rules)
-        with display.progress() as shown:
-            smaller = list(fuzzing.keep(fuzzed, keep, timeout=timeout, progress=shown))
-        for kept in smaller:
-            console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
-    except SidesError as error:
-        fail(str(error))
+    with display.progress() as shown:
+        fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=shown)
+    run_view.print_campaign(console, fuzzed.campaign, details=display.details)
+    if fuzzed.refused:
+        refused = counted(len(fuzzed.refused), "more program")
+        console.print(f"{refused} that stock JAX refuses as well", highlight=False)
+    write_reports(context, console, requests, fuzzed.campaign, judging.rules)
+    with display.progress() as shown:
+        smaller = list(fuzzing.keep(fuzzed, keep, timeout=timeout, progress=shown))
+    for kept in smaller:
+        console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
     exit_by_rules(context, console, fuzzed.campaign, judging, display)

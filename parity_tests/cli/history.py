@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
-from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import Judging, Report, Reporting, Store, needs_store
 from parity_tests.cli.records import with_options
 
@@ -58,13 +57,9 @@ def list_them(
     if context.invoked_subcommand is not None:
         context.obj.store = store
         return
-    from reports.store.database import StoreError
     from reports.store.reading import list_runs
 
-    try:
-        runs = list_runs(store or needs_store())
-    except StoreError as error:
-        fail(str(error))
+    runs = list_runs(store or needs_store())
     print_runs(Display(no_color=no_color).console(), runs, last)
 
 
@@ -93,16 +88,12 @@ def show(
     """
     from parity_tests.cli import run_view
     from parity_tests.cli.report_option import write_reports
-    from reports.store.database import StoreError
     from reports.store.reading import find_run, load_run
 
     requests = reporting.requests(context)
     file = _store_of(context, store)
     display = Display(verbose=verbose, no_color=no_color)
-    try:
-        found, campaign = find_run(file, run), load_run(file, run)
-    except StoreError as error:
-        fail(str(error))
+    found, campaign = find_run(file, run), load_run(file, run)
     console = display.console()
     print_runs(console, [found], 1)
     run_view.print_campaign(console, campaign, details=display.details)
@@ -155,7 +146,6 @@ def trend(
     """
     from parity_tests.cli.report_option import checked_reports, write_texts
     from reports.output import trend_plot
-    from reports.store.database import StoreError
     from reports.store.trends import METRICS
     from reports.store.trends import trend as trend_of
 
@@ -163,10 +153,7 @@ def trend(
         raise typer.BadParameter(f"no metric {metric!r}; the metrics are {', '.join(METRICS)}")
     requests = checked_reports(context, report or (), formats=("svg",))
     file = _store_of(context, store)
-    try:
-        found = trend_of(file, metric, program=program, over=over.value, last=last)
-    except StoreError as error:
-        fail(str(error))
+    found = trend_of(file, metric, program=program, over=over.value, last=last)
     console = Display(no_color=no_color).console()
     print_trend(console, found)
     write_texts(context, console, requests, lambda _: trend_plot.render(found))

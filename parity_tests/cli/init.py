@@ -113,18 +113,14 @@ def _split(requirement: str | None) -> tuple[str, ...]:
 def _proposed(
     folder: Path, wanted: tuple[System, ...], constparity: tuple[str, ...]
 ) -> tuple[Facts, list[Change | Kept]]:
-    """Find out about the project, and return what would be written; leaves where that fails."""
-    from parity_tests.jobs import ProjectError
+    """Find out about the project, and return what would be written. Raises `ProjectError`."""
     from parity_tests.jobs.facts import facts
     from parity_tests.jobs.origin import Origin, installed_origin
     from parity_tests.jobs.proposals import proposals
 
-    try:
-        origin = Origin(constparity, "--constparity") if constparity else installed_origin()
-        found = facts(folder, origin, wanted)
-        return found, proposals(found)
-    except ProjectError as error:
-        fail(str(error))
+    origin = Origin(constparity, "--constparity") if constparity else installed_origin()
+    found = facts(folder, origin, wanted)
+    return found, proposals(found)
 
 
 def _explain(found: Facts, proposed: Sequence[Change | Kept]) -> None:

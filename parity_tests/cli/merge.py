@@ -9,7 +9,6 @@ import typer
 
 from parity_tests.cli.campaign import PlanReporting, conclude_plan
 from parity_tests.cli.display import Display, NoColor
-from parity_tests.cli.exit_codes import fail
 
 
 def merge(
@@ -39,15 +38,11 @@ def merge(
       constparity merge 1.db 2.db --into all.db --report html:all.html
     """
     from parity_tests.campaign.searching import count_coverage, with_files
-    from reports.store.database import StoreError
     from reports.store.plan_merge import merge as merged
     from reports.store.plan_report import plan_report
 
     requests = reporting.requests(context)
-    try:
-        plan = merged(stores, into)
-        count_coverage(into, plan)
-        found = with_files(plan_report(into, plan), [into, *stores])
-    except StoreError as error:
-        fail(str(error))
+    plan = merged(stores, into)
+    count_coverage(into, plan)
+    found = with_files(plan_report(into, plan), [into, *stores])
     conclude_plan(context, Display(no_color=no_color), requests, found)

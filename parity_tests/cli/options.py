@@ -248,17 +248,6 @@ Store = Annotated[
 ]
 
 
-def check_store_option(store: Path) -> None:
-    """Make sure that a run can be kept; leaves with `Exit.USAGE` where it cannot."""
-    from reports.store.database import StoreError
-    from reports.store.writing import check_store
-
-    try:
-        check_store(store)
-    except StoreError as error:
-        fail(str(error))
-
-
 def needs_store() -> NoReturn:
     """Leave with `Exit.USAGE`: the command was given no store."""
     fail("name the database of runs, as in --store runs.db; constparity run --store writes one")

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.options import WHAT
 
 Python = Annotated[
@@ -57,15 +57,12 @@ WithPackages = Annotated[
 def interpreters(paths: Sequence[str | Path], *, reload: bool = False) -> list[Path]:
     """Return the interpreters of --python or --jax; `reload` says that exports are written there.
 
-    Leaves with `Exit.USAGE` where sides cannot run in one of them.
+    Raises `InterpreterError` where sides cannot run in one of them.
     """
-    from parity_tests.processes.interpreters import FOR_RELOAD, InterpreterError, interpreter_at
+    from parity_tests.processes.interpreters import FOR_RELOAD, interpreter_at
 
     also = FOR_RELOAD if reload else ()
-    try:
-        return [interpreter_at(str(path), also) for path in paths]
-    except InterpreterError as error:
-        fail(str(error))
+    return [interpreter_at(str(path), also) for path in paths]
 
 
 def pythons_of(

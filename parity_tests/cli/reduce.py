@@ -100,15 +100,12 @@ def _reduced(
 ) -> Reduced | None:
     """Reduce and write the file; None, with the exit status set, if that was impossible."""
     from parity_tests.reduce.reduce import ReduceError
-    from parity_tests.targets import TargetError
 
     try:
         found = _search(question, console)
         if found is not None:
             found.written.save(file)
         return found
-    except TargetError as error:
-        fail(str(error))
     except ReduceError as error:
         complain(f"could not reduce {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
@@ -158,14 +155,11 @@ def _confirmed(console: Console, file: Path, status: int, printed: str, exit_zer
 
 def _one_program(target: str, program: str | None) -> tuple[str, str]:
     """Return the target of one program, and the program's name."""
-    from parity_tests.targets import TargetError, split
+    from parity_tests.targets import split
 
     if program is not None:
         target = f"{target}:{program}"
-    try:
-        name = split(target)[1]
-    except TargetError as error:
-        fail(str(error))
+    name = split(target)[1]
     if name is None:
         fail(
             f"{target!r} names no program: write {target}:NAME, or add --program NAME; "

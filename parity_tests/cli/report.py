@@ -63,16 +63,12 @@ def report(
     from reports.rows.grid import Grid
     from reports.rows.suite import SuiteResult
     from reports.rows.suite_runs import SuiteRuns
-    from reports.store.database import StoreError
     from reports.store.reading import load_run
 
     display, rules = Display(quiet=quiet, no_color=no_color), Judging(fail_on).rules
     if not reporting.report:
         fail("name a report, as in --report html:report.html")
-    try:
-        loaded = load_run(store, str(result)) if store else reports.load_result(result)
-    except (reports.ReportReadError, StoreError) as error:
-        fail(str(error))
+    loaded = load_run(store, str(result)) if store else reports.load_result(result)
     requests = reporting.requests(context)
     _check_that_it_stays(store or result, requests)
     console = display.console()

@@ -23,7 +23,6 @@ from parity_tests.cli.options import (
     RunStore,
     Sides,
     Targets,
-    check_store_option,
     parse_sides,
 )
 from parity_tests.cli.python_option import (
@@ -181,7 +180,9 @@ class _Keeping:
         elif self.save is not None:
             check_saving(context, self.save, report)
         if self.store is not None:
-            check_store_option(self.store)
+            from reports.store.writing import check_store
+
+            check_store(self.store)
 
 
 def run(

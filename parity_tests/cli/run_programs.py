@@ -11,7 +11,6 @@ from parity_tests.cli.exit_codes import (
     Exit,
     code_of,
     complain,
-    fail,
     interrupted,
     nothing_collected,
 )
@@ -60,10 +59,6 @@ def run_programs(
     What cannot be saved is said, and returned all the same.
     """
     from parity_tests.run import run as campaign
-    from parity_tests.run.collection import SidesError
-    from parity_tests.run.folder import ResumeError
-    from parity_tests.targets import TargetError
-    from reports.store.database import StoreError
 
     try:
         with display.progress() as shown:
@@ -74,8 +69,6 @@ def run_programs(
                 announce=shown.say,
                 stops_after=stops_after,
             )
-    except (TargetError, SidesError, ResumeError, StoreError) as error:
-        fail(str(error))
     except campaign.NotSavedError as error:
         complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR

@@ -88,21 +88,16 @@ def _found(
 ) -> EachVersion | None:
     """Run the campaigns with a progress bar; None where none came to anything, which is said."""
     from parity_tests.run.each_version import interpreters_at, run_each
-    from parity_tests.run.folder import ResumeError
-    from reports.store.database import StoreError
 
-    try:
-        with display.progress() as shown:
-            found = run_each(
-                chosen.targets,
-                selected(context, chosen, options),
-                interpreters_at(paths),
-                progress=shown,
-                announce=shown.say,
-                stops_after=stops_after,
-            )
-    except (ResumeError, StoreError) as error:
-        fail(str(error))
+    with display.progress() as shown:
+        found = run_each(
+            chosen.targets,
+            selected(context, chosen, options),
+            interpreters_at(paths),
+            progress=shown,
+            announce=shown.say,
+            stops_after=stops_after,
+        )
     for message in found.not_saved:
         complain(message)
         context.obj.code = Exit.INTERNAL_ERROR

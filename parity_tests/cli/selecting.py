@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.exit_codes import Exit, fail, nothing_collected
+from parity_tests.cli.exit_codes import Exit, nothing_collected
 from parity_tests.cli.options import WHAT
 
 if TYPE_CHECKING:
@@ -118,16 +118,11 @@ def list_programs(
     from parity_tests.evidence.temporary_folders import temporary_folder
     from parity_tests.processes.options import Limits
     from parity_tests.run.collection import collect
-    from parity_tests.targets import TargetError
     from reports.views.texts import counted
 
-    try:
-        with temporary_folder() as folder:
-            found = collect(
-                chosen.targets, folder, Limits(timeout, python=python), chosen.select
-            ).programs
-    except TargetError as error:
-        fail(str(error))
+    with temporary_folder() as folder:
+        limits = Limits(timeout, python=python)
+        found = collect(chosen.targets, folder, limits, chosen.select).programs
     if not found:
         nothing_collected(context, chosen.named)
         return

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
-from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.cli.exit_codes import Exit, complain
 from parity_tests.cli.options import NoAttribution, ProgramTimeout, Sides, parse_sides
 
 if TYPE_CHECKING:
@@ -98,7 +98,6 @@ def _answer(targets: list[str], options: CampaignOptions, files: WatchedFiles) -
     from parity_tests.evidence.folder_layout import CampaignFiles
     from parity_tests.evidence.temporary_folders import temporary_folder
     from parity_tests.run import run as campaign
-    from parity_tests.run.collection import SidesError
     from parity_tests.targets import TargetError
 
     with temporary_folder() as folder:
@@ -109,8 +108,6 @@ def _answer(targets: list[str], options: CampaignOptions, files: WatchedFiles) -
             complain(str(error))
             sys.stderr.flush()
             return None
-        except SidesError as error:  # no save will mend it
-            fail(str(error))
         finally:
             files.add_imported(CampaignFiles(Path(folder)).listing, begun)
 

@@ -144,6 +144,16 @@ def test_under_a_guard_the_advice_is_what_the_guard_lets_by():
     assert to_do.endswith(f":{line} (NumPy array float32[64]): to do: {advice('on the device')}")
 
 
+def row_with(*reasons):
+    """The row of a program that `run` ran on stock JAX, with what it says of the flip."""
+    before, after = STOCK
+    return ProgramRow(
+        name="p", source="m.py:1", summary="", verdict="parity", reasons=(), comparisons=(),
+        observations=tuple(Observation(program="p", side=side) for side in STOCK),
+        flip=FlipVerdict(left=before, right=after, outcome="different", reasons=reasons),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("verdict", ["parity", "difference"])
 @pytest.mark.parametrize("has_price", [True, False])
 def test_what_a_flip_costs_is_said_beside_what_outputs_differ_in(monkeypatch, verdict, has_price):
@@ -152,14 +162,7 @@ def test_what_a_flip_costs_is_said_beside_what_outputs_differ_in(monkeypatch, ve
         outcome="safe but slower or larger", kind="time", what="each call takes 30.0x as long",
         where="m.py:7", action=advice("compute once"),
     )  # fmt: skip
-    row = ProgramRow(
-        name="donated", source="m.py:1", summary="", verdict="parity", reasons=(), comparisons=(),
-        observations=tuple(Observation(program="donated", side=side) for side in STOCK),
-        flip=FlipVerdict(
-            left=STOCK[0], right=STOCK[1], outcome="different",
-            reasons=(outputs, price) if has_price else (outputs,),
-        ),
-    )  # fmt: skip
+    row = row_with(outputs, *([price] if has_price else []))
     ours = found_in("donated").model_copy(update={"verdict": verdict, "reasons": ("as asked",)})
     monkeypatch.setattr(run, "run", lambda *_, **__: SimpleNamespace(programs=[row]))
     monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")

@@ -7,9 +7,13 @@ import typer
 from program_files import program_file, script_file
 
 from parity_tests.cli import app
-from parity_tests.evidence.saved import Saved
+from parity_tests.evidence.saved import Saved, SavedError
+from parity_tests.processes.interpreters import InterpreterError
 from parity_tests.run import compare_saved
 from parity_tests.run import run as campaign
+from parity_tests.run.collection import SidesError
+from parity_tests.run.folder import ResumeError
+from parity_tests.run.selection import NameExpressionError
 from parity_tests.targets import TargetError
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -127,13 +131,17 @@ def test_an_unknown_command_is_usage():
     assert app.main(["walk"]) == 4
 
 
-def test_a_missing_target_is_usage(capsys, monkeypatch):
+@pytest.mark.parametrize(
+    "error",
+    [InterpreterError, NameExpressionError, ResumeError, SavedError, SidesError, TargetError],
+)
+def test_what_the_user_has_to_mend_is_usage(capsys, monkeypatch, error):
     def run(*args, **kwargs):
-        raise TargetError("no module 'x'")
+        raise error("no module 'x'; name another")
 
     monkeypatch.setattr(campaign, "run", run)
     assert app.main(["run", "x", "--exit-zero"]) == 4
-    assert "no module 'x'" in capsys.readouterr().err
+    assert "constparity: no module 'x'; name another\n" in capsys.readouterr().err
 
 
 def test_a_missing_target_stops_a_real_run(capsys, good_file):

@@ -97,6 +97,11 @@ def test_what_is_unavailable_is_not_run_again(spec, capsys):
     assert "what is unavailable does not run before its module is installed" in words
 
 
+def test_a_shard_that_is_none_is_told_with_one_that_is(spec, capsys):
+    words = said(capsys, "campaign", "small.toml", "--shard", "9/8")
+    assert words.endswith("'9/8' is no shard; write 3/8 for the third of 8")
+
+
 @pytest.mark.parametrize(
     ("arguments", "what_to_do"),
     [
