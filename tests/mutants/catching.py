@@ -19,12 +19,14 @@ from planting import MUTANTS, Mutant
 from parity_tests import targets
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.judgement import Judgement, judge
+from parity_tests.judge.proofs import claims_of
 from parity_tests.judge.sides import pairs_of
 from parity_tests.observe import measure
 from parity_tests.processes import side_runs
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
 from reports.rows.check_names import EXPORT
+from reports.rows.claims import answer_of
 
 FILE = Path(mutant_programs.__file__)
 # Each adds its mutants when it is imported.
@@ -33,11 +35,15 @@ MODULES = (of_constants, of_functions, of_calls, of_effects, of_work)
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The verdict on a mutant, and the reasons for it by metric."""
+    """The verdict on a mutant, the reasons for it by metric, and what its numbers say.
+
+    `proof` compares the side with the mutant to the side without it; "" where it has no numbers.
+    """
 
     mutant: Mutant
     verdict: str
     named: dict[str, str]
+    proof: str
 
     @property
     def caught(self):
@@ -59,7 +65,9 @@ def run():
         with mutant.plant():
             mutated = _measure(_load(mutant.program), mutant.side)
         judgement = _judge({**evidence[mutant.program], mutant.side: mutated})
-        outcomes.append(Outcome(mutant, judgement.verdict, _named(judgement, mutated)))
+        sound = evidence[mutant.program][mutant.side].observation
+        proof = _proof(sound, mutated.observation)
+        outcomes.append(Outcome(mutant, judgement.verdict, _named(judgement, mutated), proof))
     return controls, outcomes
 
 
@@ -83,6 +91,11 @@ def _of_stock(names):
             name: {side: recorded[number, side].evidence() for side in both}
             for number, name in enumerate(names)
         }
+
+
+def _proof(sound, mutated):
+    claims = claims_of(sound, mutated)
+    return answer_of(claims) if claims else ""
 
 
 def _judge(evidence) -> Judgement:
