@@ -81,9 +81,11 @@ class Module:
             for each in operations
             if each.name == "func.func"
         }
-        plain = Texts({})
+        self._texts = Texts({})
         meshes = {
-            each.attributes["sym_name"].value: plain.of(each.attributes["mesh"])
+            each.attributes["sym_name"].value: str(
+                sorted(self._attributes(each, "sym_name").items())
+            )
             for each in operations
             if each.name == "sdy.mesh"
         }

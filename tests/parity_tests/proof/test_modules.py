@@ -361,6 +361,7 @@ DIFFERENCES = [
     (MARKED, "buffer_donor = true", "buffer_donor = false"),
     (MARKED, 'sharding = #sdy.sharding<@mesh, [{"a"}]>', "sharding = #sdy.sharding<@mesh, [{}]>"),
     (MARKED, '["a"=2, "b"=1]', '["a"=1, "b"=2]'),
+    (MARKED, '"b"=1]>', '"b"=1]> {stablehlo.mesh = {kind = "a"}}'),
     (MARKED, '["a"=2, "b"=1]', '["a"=2, "b"=1], device_ids=[1, 0]'),
     (MARKED, '%y <@mesh, [{"a"}]>', '%y <@mesh, [{"b"}]>'),
     (MARKED, 'memory_kind = "device", mhlo', 'memory_kind = "pinned_host", mhlo'),
