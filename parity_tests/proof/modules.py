@@ -150,7 +150,15 @@ class _Numbering:
         effects = tuple(scope.effects)
         steps = *self._steps_of_bodies, *self._steps
         bodies = _count_bodies(self._module)
-        return Numbered(digest, outputs, effects, steps, frozenset(self._constants), bodies)
+        return Numbered(
+            digest,
+            outputs,
+            effects,
+            steps,
+            frozenset(self._constants),
+            bodies,
+            callbacks=self._module.callbacks,
+        )
 
     def _arguments(
         self, main: Function, const_args: Sequence[Any]

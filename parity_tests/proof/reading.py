@@ -24,6 +24,7 @@ from parity_tests.proof.operations import (
     check,
     has_effect,
     has_rule,
+    is_callback,
 )
 
 Value = int  # of an argument of a block, or of a result of an operation; one module has each once
@@ -72,7 +73,10 @@ class Function:
 
 
 class Module:
-    """A module's functions by name, as far as main calls them, and the module's attributes."""
+    """A module's functions by name, as far as main calls them, and the module's attributes.
+
+    `callbacks` counts calls of Python functions, which the module has by their places alone.
+    """
 
     def __init__(self, module: Any) -> None:
         operations = [each.operation for each in module.body.operations]
@@ -96,6 +100,7 @@ class Module:
         self._resources = Resources(module)
         self._values: dict[Any, Value] = {}
         self._channels: dict[str, str] = {}
+        self.callbacks = 0
         self.attributes = self._attributes(module.operation, "sym_name")
         self.functions: dict[str, Function] = {}
         if "main" not in self._unread:
@@ -172,6 +177,7 @@ class Module:
         if "channel_handle" in attributes:
             attributes["channel_handle"] = self._channel(attributes["channel_handle"])
         check(name, attributes)
+        self.callbacks += is_callback(name, attributes)
         results = list(operation.results)
         types = () if name in UNTYPED else self._types(results)
         broadcast = None

@@ -29,6 +29,30 @@ from reports.rows.check_names import EXPORT
 from reports.rows.claims import answer_of
 
 FILE = Path(mutant_programs.__file__)
+# Why mutants are proved although they are faults: they act after lowering, or write one computation
+# in another way. Everything else must not be proved. By the metric that names a mutant.
+IN_CALLS = "acts when it is called"
+WRITTEN_OTHERWISE = "one computation, written otherwise"
+MAY_BE_PROVED = {
+    "flag flips": IN_CALLS,
+    "settings left alone": IN_CALLS,
+    "calls agree": IN_CALLS,
+    "calls leave nothing": IN_CALLS,
+    "dispatch in C++": IN_CALLS,
+    "recompiles": IN_CALLS,
+    "const arg buffers": IN_CALLS,
+    "output committed": IN_CALLS,
+    "output shardings": IN_CALLS,
+    "output weak types": IN_CALLS,
+    "writes into captured arrays": IN_CALLS,
+    "export, read back": "acts when it is exported",
+    "captured arrays": WRITTEN_OTHERWISE,
+    "arrays that stay inlined": WRITTEN_OTHERWISE,
+    "printed jaxpr": WRITTEN_OTHERWISE,
+    "order of main's arguments": WRITTEN_OTHERWISE,
+    "marks lost": WRITTEN_OTHERWISE,
+    "working StableHLO operations": WRITTEN_OTHERWISE,
+}
 # Each adds its mutants when it is imported.
 MODULES = (of_constants, of_functions, of_calls, of_effects, of_work)
 
@@ -50,6 +74,13 @@ class Outcome:
         """Whether the right metric named the mutant."""
         reason = self.named.get(self.mutant.metric)
         return self.verdict != "parity" and reason is not None and self.mutant.says in reason
+
+    @property
+    def may_be_proved(self):
+        """Why the mutant may be proved; "" where it must not be."""
+        if self.mutant.name == "program run twice":
+            return IN_CALLS
+        return MAY_BE_PROVED.get(self.mutant.metric, "")
 
 
 def run():

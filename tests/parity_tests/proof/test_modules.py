@@ -920,7 +920,7 @@ def test_a_program_near_the_bound_is_numbered_in_both_ways():
 UNDECIDED = [
     (
         OLD_CUSTOM_CALL.replace("@target", "@xla_ffi_python_cpu_callback"),
-        'a custom call of "xla_ffi_python_cpu_callback"',
+        'a custom call of "xla_ffi_python_cpu_callback"',  # without its place
     ),
     (
         OLD_CUSTOM_CALL.replace('"text"', '"140213402132"'),
