@@ -161,7 +161,7 @@ def test_a_refuted_program_fails_the_command_and_the_page_says_it(found):
 def test_what_xla_folds_in_one_form_is_told_and_breaks_nothing(found):
     _, rows, _ = found
     [fold] = rows["folds"]["folded"]
-    assert (fold["gist"], "hazards" in rows["folds"]) == ("`exp`", False)
+    assert (fold["gist"], rows["folds"]["hazards"]) == ("`exp`", [])
     assert [name for name, row in rows.items() if row.get("folded")] == ["folds"]
 
 
