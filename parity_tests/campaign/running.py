@@ -18,8 +18,8 @@ from pathlib import Path
 
 from parity_tests.campaign.generated import recipe_of, without_file, write_module, write_recipe
 from parity_tests.campaign.plan import PlannedProgram
-from parity_tests.campaign.task_process import TaskFiles
 from parity_tests.campaign.tasks import Task, TaskResult
+from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.refused_by_stock import is_refused
 from parity_tests.processes.protocol import Progress, write
@@ -53,10 +53,10 @@ def run_task(
         for each in task.programs
         if each.number is not None
     }
-    file = folder / "generated.py"
-    targets = _targets(task, recipes, file)
-    options = task.options.model_copy(update={"resume": folder / "sides"})
-    apart = AgainstItself(folder / "again")
+    files = TaskFiles(folder)
+    targets = _targets(task, recipes, files.generated)
+    options = task.options.model_copy(update={"resume": files.sides})
+    apart = AgainstItself(files.again)
     first = apart if task.campaign.self_comparison and not task.rounds else None
     result = campaign.run(list(targets.values()), options, progress=progress, first=first)
     rows = {row.target: row for row in result.programs}
@@ -73,7 +73,7 @@ def run_task(
                 rows.get(targets[each.place]),
                 apart.differing.get(targets[each.place], ""),
                 recipes.get(each.place),
-                file,
+                files.generated,
             )
             for each in task.programs
         ),

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from parity_tests.campaign.scheduling import Outcome
 from parity_tests.campaign.tasks import Task, TaskLost, TaskResult
+from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.processes.protocol import write
 from parity_tests.processes.worker_process import START_SECONDS, pause
 
@@ -42,33 +43,6 @@ class FolderError(OSError):
 
     def __init__(self, folder: Path, why: str) -> None:
         super().__init__(f"the folder {str(folder)!r} takes no more files ({why})")
-
-
-@dataclass(frozen=True)
-class TaskFiles:
-    """The files of a task, in the folder that is its own."""
-
-    folder: Path
-
-    @property
-    def request(self) -> Path:
-        """The task."""
-        return self.folder / "task.json"
-
-    @property
-    def beat(self) -> Path:
-        """Written with each step of the task: the number of steps, and of all that are known."""
-        return self.folder / "beat"
-
-    @property
-    def result(self) -> Path:
-        """The result, written last."""
-        return self.folder / "result.json"
-
-    @property
-    def log(self) -> Path:
-        """What the process printed."""
-        return self.folder / "log"
 
 
 @dataclass

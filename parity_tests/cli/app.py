@@ -108,6 +108,9 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
             return _internal_error()
         complain(str(error))
         return Exit.INTERNAL_ERROR
+    except _of_usage() as error:
+        complain(str(error))
+        return Exit.USAGE
     except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
         return _internal_error()
     finally:

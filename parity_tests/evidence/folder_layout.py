@@ -126,6 +126,22 @@ class ProcessFiles:
 
 
 @dataclass(frozen=True)
+class TaskFiles:
+    """The files of a task of a planned campaign, in the folder that is its own."""
+
+    folder: Path
+
+    request = _In("task.json")  # the task
+    # Written with each step of the task: the number of steps, and of all that are known.
+    beat = _In("beat")
+    result = _In("result.json")  # the result, written last
+    log = _In("log")  # what the process printed
+    generated = _In("generated.py")  # the programs that are generated
+    sides = _In("sides")  # the folder of the campaign that its programs are
+    again = _In("again")  # the folder of the second runs of its first side
+
+
+@dataclass(frozen=True)
 class CampaignFiles:
     """The files and folders of a campaign."""
 

@@ -37,11 +37,31 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     one, two = before.numbers, after.numbers
     if one is None or two is None:
         return ()
-    platforms = [each for each in one.modules if each in two.modules]
-    return (
-        _claim("jaxpr", "", one.jaxpr, two.jaxpr),
-        *(_claim("module", each, one.modules[each], two.modules[each]) for each in platforms),
-    )
+    of_jaxpr = _claim("jaxpr", "", one.jaxpr, two.jaxpr)
+    modules = [
+        _claim("module", each, one.modules[each], two.modules[each])
+        for each in one.modules
+        if each in two.modules
+    ]
+    of_stock = all(each.side.startswith("jax-") for each in (before, after))
+    if not of_stock:
+        of_jaxpr = of_jaxpr.model_copy(update={"decides": False})
+    called = any(each.callbacks for each in one.modules.values())
+    if called and not (of_stock and of_jaxpr.answer == "proved"):
+        modules = [_without_functions(each) for each in modules]
+    return of_jaxpr, *modules
+
+
+def _without_functions(claim: Claim) -> Claim:
+    """Return the claim for modules whose callbacks may be other functions.
+
+    A module has them by the places in which they were lowered. Jaxprs have the functions, and stock
+    JAX lowers equal jaxprs in one order.
+    """
+    if claim.answer != "proved":
+        return claim
+    why = "it calls Python functions, and that they are the same is not proved"
+    return claim.model_copy(update={"answer": "undecided", "reason": why})
 
 
 def _claim(

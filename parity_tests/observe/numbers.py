@@ -98,6 +98,7 @@ def _row(make: Callable[[], Numbered], lowered: Lowered, settings: bytes) -> Pro
         constants=len(found.constants),
         bodies=found.bodies,
         effects=len(found.effects),
+        callbacks=found.callbacks,
     )
 
 

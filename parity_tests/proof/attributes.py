@@ -194,11 +194,15 @@ def _content_of_dense(attribute: Any) -> Content:
     return _content_of_text(str(attribute), type_, attribute.context)
 
 
-def shape_of(type_: Any) -> tuple[int, ...] | None:
-    """Return the shape of a type; None where it is not static."""
-    if not getattr(type_, "has_static_shape", False):
-        return None
-    return tuple(type_.shape)
+def static_shape(type_: str) -> tuple[int, ...] | None:
+    """Return the shape of a type, given as a text of `Texts.of_type`; None if it is not static.
+
+    Example::
+
+        static_shape("tensor<2x3xf32>") == (2, 3)
+    """
+    found = _STATIC.fullmatch(type_)
+    return None if found is None else tuple(map(int, found["shape"].split("x")[:-1]))
 
 
 def dtype_of(type_: Any) -> str:

@@ -12,7 +12,7 @@ import math
 import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import jax
@@ -67,7 +67,7 @@ _WHOLE = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an array holds; `dtype` is NumPy's name of the type of its elements.
+    """What an array holds, and its number; `dtype` is NumPy's name of the type of its elements.
 
     `varying` are the axes along which slices differ; `elements` is the number of the elements, in
     row-major order, with index 0 on all other axes.
@@ -77,11 +77,11 @@ class Content:
     shape: tuple[int, ...]
     varying: tuple[int, ...]
     elements: Number
+    number: Number = field(init=False, compare=False)
 
-    @property
-    def number(self) -> Number:
-        """The number of the array."""
-        return number("array", self.dtype, *self.shape, "varying", *self.varying, self.elements)
+    def __post_init__(self) -> None:
+        found = number("array", self.dtype, *self.shape, "varying", *self.varying, self.elements)
+        object.__setattr__(self, "number", found)
 
     def broadcast(self, shape: Sequence[int], dimensions: Sequence[int]) -> Content | None:
         """Return the content of a broadcast; axis i of this array is axis `dimensions[i]` of it.
@@ -198,9 +198,7 @@ def _differs_along(array: np.ndarray[Any, Any], axis: int) -> bool:
     if array.size > _COMPARED and any(_probes(slices)):
         return True
     first = np.broadcast_to(slices[:1], slices[1:].shape)
-    return any(
-        not np.array_equal(_bits(one), _bits(other)) for one, other in _pieces(slices[1:], first)
-    )
+    return not all(_has_equal_bits(*pieces) for pieces in _pieces(slices[1:], first))
 
 
 def _probes(slices: np.ndarray[Any, Any]) -> Iterator[bool]:
@@ -208,7 +206,7 @@ def _probes(slices: np.ndarray[Any, Any]) -> Iterator[bool]:
     for probe in range(1, _PROBES + 1):
         index = tuple(size * probe // (_PROBES + 1) for size in slices.shape)
         one, first = slices[index[0] or 1][index[1:]], slices[0][index[1:]]
-        yield bool((_bits(np.asarray(one)) != _bits(np.asarray(first))).any())
+        yield not _has_equal_bits(np.asarray(one), np.asarray(first))
 
 
 def _pieces(
@@ -223,6 +221,14 @@ def _pieces(
     for part in (slice(None, half), slice(half, None)):
         where = (slice(None),) * axis + (part,)
         yield from _pieces(one[where], other[where])
+
+
+def _has_equal_bits(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    size = one.itemsize
+    if size > 8 or one.dtype == bool or one.dtype.name in _BITS:
+        return np.array_equal(_bits(one), _bits(other))
+    as_integers = f"u{size}"  # a view, also of elements that do not lie side by side
+    return bool((one.view(as_integers) == other.view(as_integers)).all())
 
 
 def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

@@ -89,6 +89,8 @@ class Liveness:
             operands = zip(operation.operands, body.block.arguments, strict=True)
             needs = frozenset(operand for operand, taken in operands if taken in body.needs)
             return LiveOperation(operation, used, (body,), needs)
+        if not operation.regions:
+            return LiveOperation(operation, used, (), frozenset(operation.operands))
         demand = used if operation.name in BRANCHES else None
         regions = tuple(self.block(region, demand) for region in operation.regions)
         return LiveOperation(

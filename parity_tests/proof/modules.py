@@ -12,7 +12,8 @@ the end no class splits, so that loops with equal sets of symbols do the same in
 bisimilar. A carried value that never changes stands for its initial number.
 
 **Branches.** A result is the choice, by the index, among what each branch returns for it; where all
-return the same, it is that. Within branch k, an earlier choice by the same index is its k-th value.
+return the same, it is that, as where both operands of a selection are the same. Within branch k, an
+earlier choice by the same index is its k-th value.
 
 **Calls.** All calls are expanded where that makes at most `_GROWTH` times the operations that are
 written, or `_SMALL` operations; otherwise none is. A call that is not expanded has the numbers of
@@ -35,7 +36,7 @@ from parity_tests.proof.attributes import passed_content
 from parity_tests.proof.contents import Content
 from parity_tests.proof.liveness import LiveBlock, Liveness, LiveOperation
 from parity_tests.proof.numbers import Number, Numbered, Step, UndecidedError, number
-from parity_tests.proof.operations import BARRIER, BRANCHES, CALL, COMPOSITE, WHILE
+from parity_tests.proof.operations import BARRIER, BRANCHES, CALL, COMPOSITE, SELECT, WHILE
 from parity_tests.proof.reading import Block, Function, Module, Operation, Value
 
 _GROWTH = 8
@@ -126,9 +127,7 @@ class _Numbering:
         self._bodies: dict[Any, tuple[tuple[Number, ...], tuple[Number, ...]]] = {}
         self._steps: list[Step] = []
         self._steps_of_bodies: list[Step] = []
-        self._calls: list[
-            Any
-        ] = []  # locations of the calls around what is numbered, outermost first
+        self._calls: list[Any] = []  # the locations of the calls around, outermost first
 
     def of_main(self, const_args: Sequence[Any]) -> Numbered:
         main = self._module.main
@@ -151,7 +150,15 @@ class _Numbering:
         effects = tuple(scope.effects)
         steps = *self._steps_of_bodies, *self._steps
         bodies = _count_bodies(self._module)
-        return Numbered(digest, outputs, effects, steps, frozenset(self._constants), bodies)
+        return Numbered(
+            digest,
+            outputs,
+            effects,
+            steps,
+            frozenset(self._constants),
+            bodies,
+            callbacks=self._module.callbacks,
+        )
 
     def _arguments(
         self, main: Function, const_args: Sequence[Any]
@@ -214,12 +221,10 @@ class _Numbering:
     def _plain(self, live: LiveOperation, environment: _Environment, scope: _Scope) -> None:
         operation = live.operation
         operands = tuple(environment[operand] for operand in operation.operands)
-        if operation.broadcast is not None and operands[0] in self._contents:
-            bigger = self._contents[operands[0]].broadcast(*operation.broadcast)
-            if bigger is not None:
-                self._contents[bigger.number] = bigger
-                environment[operation.results[0]] = bigger.number
-                return
+        known = self._by_law(operation, operands)
+        if known is not None:
+            environment[operation.results[0]] = known
+            return
         made: list[Number | int] = [operation.key, *_counted(operands)]
         for region in live.regions:
             made += self._region(region, environment, scope, operation)
@@ -231,6 +236,17 @@ class _Numbering:
             found = _at_place(found, scope)
         self._step(found, operation, operands)
         _set(environment, operation, found)
+
+    def _by_law(self, operation: Operation, operands: Sequence[Number]) -> Number | None:
+        """Return what is known of a result without its operation."""
+        if operation.broadcast is not None and operands[0] in self._contents:
+            bigger = self._contents[operands[0]].broadcast(*operation.broadcast)
+            if bigger is not None:
+                self._contents[bigger.number] = bigger
+                return bigger.number
+        if operation.name == SELECT and operands[1] == operands[2] and not operation.attributes:
+            return operands[1]
+        return None
 
     def _barrier(self, operation: Operation, environment: _Environment) -> None:
         """Take an array through a barrier as it is: it needs no place among the others."""

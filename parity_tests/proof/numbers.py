@@ -51,7 +51,8 @@ class Numbered:
     `digest` covers the outputs, the effects and the types of the arguments. `constants` has the
     numbers of the arrays and scalars that the program holds, `bodies` counts its inner functions,
     loops and branches. `by_calls` is the digest with calls that are not expanded; b"" where the
-    program is not much larger than it is written.
+    program is not much larger than it is written. `callbacks` counts calls of Python functions
+    that the digest has by their places alone.
     """
 
     digest: Number
@@ -61,3 +62,4 @@ class Numbered:
     constants: frozenset[Number]
     bodies: int
     by_calls: Number = b""
+    callbacks: int = 0

@@ -46,6 +46,7 @@ CONSTANT, BROADCAST = "stablehlo.constant", "stablehlo.broadcast_in_dim"
 CALL, COMPOSITE, WHILE = "func.call", "stablehlo.composite", "stablehlo.while"
 BRANCHES = frozenset(("stablehlo.case", "stablehlo.if"))
 BARRIER = "stablehlo.optimization_barrier"
+SELECT = "stablehlo.select"
 # The types of their results are those of what is passed to them, or of what their regions return.
 UNTYPED = BRANCHES | {BARRIER, CALL, WHILE}
 
@@ -85,11 +86,25 @@ _BEYOND = re.compile(r"callback|CustomSPMDPartitioning|tpu_custom_call|mosaic|tr
 _ADDRESS = re.compile(r"(?<![\w.])(?:\d{9,}|0x[0-9a-fA-F]{7,})\b")
 
 
+# A callback into Python, which has its place among those of the module for a name (jax 0.10.2).
+_CALLBACK = re.compile(r'"?xla_ffi_(partitioned_)?python_[cg]pu_callback"?')
+_PLACE = re.compile(r"\bindex\b")
+
+
+def is_callback(name: str, attributes: Mapping[str, str]) -> bool:
+    """Say whether an operation calls a Python function that the module has by its place alone."""
+    return (
+        name == "stablehlo.custom_call"
+        and _CALLBACK.fullmatch(attributes["call_target_name"]) is not None
+        and _PLACE.search(attributes.get("mhlo.backend_config", "")) is not None
+    )
+
+
 def check(name: str, attributes: Mapping[str, str]) -> None:
     """Raise `UndecidedError` if what an operation does is not in the module."""
     if attributes.get("is_host_transfer") == "true":
         raise UndecidedError(f"{name} to or from the host")
-    if name != "stablehlo.custom_call":
+    if name != "stablehlo.custom_call" or is_callback(name, attributes):
         return
     target = attributes["call_target_name"]
     if _BEYOND.search(target):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from parity_tests.proof.attributes import Resources, Texts, constant_content, dtype_of, shape_of
+from parity_tests.proof.attributes import Resources, Texts, constant_content, static_shape
 from parity_tests.proof.contents import Content
 from parity_tests.proof.numbers import Number, UndecidedError, number
 from parity_tests.proof.operations import (
@@ -24,6 +24,7 @@ from parity_tests.proof.operations import (
     check,
     has_effect,
     has_rule,
+    is_callback,
 )
 
 Value = int  # of an argument of a block, or of a result of an operation; one module has each once
@@ -72,7 +73,10 @@ class Function:
 
 
 class Module:
-    """A module's functions by name, as far as main calls them, and the module's attributes."""
+    """A module's functions by name, as far as main calls them, and the module's attributes.
+
+    `callbacks` counts calls of Python functions, which the module has by their places alone.
+    """
 
     def __init__(self, module: Any) -> None:
         operations = [each.operation for each in module.body.operations]
@@ -81,9 +85,11 @@ class Module:
             for each in operations
             if each.name == "func.func"
         }
-        plain = Texts({})
+        self._texts = Texts({})
         meshes = {
-            each.attributes["sym_name"].value: plain.of(each.attributes["mesh"])
+            each.attributes["sym_name"].value: str(
+                sorted(self._attributes(each, "sym_name").items())
+            )
             for each in operations
             if each.name == "sdy.mesh"
         }
@@ -94,6 +100,7 @@ class Module:
         self._resources = Resources(module)
         self._values: dict[Any, Value] = {}
         self._channels: dict[str, str] = {}
+        self.callbacks = 0
         self.attributes = self._attributes(module.operation, "sym_name")
         self.functions: dict[str, Function] = {}
         if "main" not in self._unread:
@@ -170,8 +177,12 @@ class Module:
         if "channel_handle" in attributes:
             attributes["channel_handle"] = self._channel(attributes["channel_handle"])
         check(name, attributes)
-        results = operation.results
+        self.callbacks += is_callback(name, attributes)
+        results = list(operation.results)
         types = () if name in UNTYPED else self._types(results)
+        broadcast = None
+        if name == BROADCAST and len(attributes) == 1:
+            broadcast = _broadcast(attributes["broadcast_dimensions"], types[0])
         return Operation(
             name,
             attributes,
@@ -182,7 +193,7 @@ class Module:
             callees,
             has_effect(name, attributes),
             constant_content(operation, self._resources) if is_constant else None,
-            _broadcast(operation, attributes) if name == BROADCAST else None,
+            broadcast,
             operation.location,
         )
 
@@ -195,6 +206,8 @@ class Module:
 
     def _attributes(self, operation: Any, without: str | None = None) -> dict[str, str]:
         attributes = operation.attributes
+        if not len(attributes):
+            return {}
         try:
             named = [attributes[index] for index in range(len(attributes))]
             return {each.name: self._texts.of(each.attr) for each in named if each.name != without}
@@ -235,12 +248,14 @@ _HANDLE = re.compile(
 _OF_FUNCTIONS = frozenset(("sym_name", "sym_visibility", "arg_attrs", "res_attrs"))
 
 
-def _broadcast(
-    operation: Any, attributes: Mapping[str, str]
-) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    type_ = operation.results[0].type
-    shape = shape_of(type_)
-    if shape is None or set(attributes) != {"broadcast_dimensions"}:
+@lru_cache(maxsize=10_000)
+def _broadcast(dimensions: str, type_: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return the shape and the dimensions of a broadcast; None where the shape is not static."""
+    shape = static_shape(type_)
+    found = _INTEGERS.fullmatch(dimensions)
+    if shape is None or found is None:
         return None
-    dtype_of(type_)
-    return shape, tuple(operation.attributes["broadcast_dimensions"])
+    return shape, tuple(map(int, found[1].split(","))) if found[1] else ()
+
+
+_INTEGERS = re.compile(r"array<i64(?:: ([-0-9, ]+))?>")

@@ -41,6 +41,8 @@ class Claim(Row):
     bodies: int = 0
     effects: int = 0
     place: PartedPlace | None = None
+    # Of a jaxpr: it decides where a module is undecided. Not so on our sides, which plan after it.
+    decides: bool = True
 
 
 def answer_of(claims: Sequence[Claim]) -> Answer:
@@ -49,6 +51,7 @@ def answer_of(claims: Sequence[Claim]) -> Answer:
     A module counts, and the jaxpr where that is undecided: JAX lowers both forms by one set of
     rules, so equal modules are one computation whatever their jaxprs are.
     """
-    [of_jaxpr] = (each.answer for each in claims if each.of == "jaxpr")
-    modules = [each.answer for each in claims if each.of == "module"] or [of_jaxpr]
+    [jaxpr] = (each for each in claims if each.of == "jaxpr")
+    of_jaxpr: Answer = jaxpr.answer if jaxpr.decides else "undecided"
+    modules = [each.answer for each in claims if each.of == "module"] or [jaxpr.answer]
     return min((of_jaxpr if each == "undecided" else each for each in modules), key=ANSWERS.index)

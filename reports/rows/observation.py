@@ -126,6 +126,7 @@ class ProgramNumber(Row):
     constants: int = 0
     bodies: int = 0
     effects: int = 0
+    callbacks: int = 0  # calls of Python functions, of which the digest has the places alone
 
 
 class Numbers(Row):

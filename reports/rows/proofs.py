@@ -60,5 +60,5 @@ class Proofs(Row):
         if doubted:
             parts.append(f"{doubted:,} of these may still break")
         if folding:
-            parts.append(f"of {folding:,} XLA folds constants in one form, so bits may differ")
+            parts.append(f"XLA folds constants of {folding:,}, so their bits may differ")
         return "; ".join(parts)

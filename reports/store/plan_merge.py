@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from reports.rows.plan import PlanLibrary
-from reports.store.columns import METRIC_COLUMNS, insert
+from reports.store.columns import METRIC_COLUMNS, RESULT, insert
 from reports.store.database import (
     check_is_there,
     opened_for_reading,
@@ -31,10 +31,7 @@ _COPIED = {
 _OF_RUN = (
     "started, finished, schema_version, root, commit_id, committed, is_dirty, settings, options"
 )
-_OF_PLANNED = (
-    "place, name, program, target, recipe, state, why, symptom, line, equation, action, "
-    "against_itself, broken, machine, versions, seconds, is_timed"
-)
+_OF_PLANNED = ", ".join(["place", "name", "program", "target", *RESULT])
 _OF_TASK = "key, ended, machine, versions, seconds, processor_seconds, floor_seconds, lost"
 
 

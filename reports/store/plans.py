@@ -17,7 +17,7 @@ from reports.rows.fail_rules import FailRule
 from reports.rows.history import RunBegin
 from reports.rows.plan import STATES, State
 from reports.store import writing
-from reports.store.columns import UNTIMED, insert, put, remove, storable
+from reports.store.columns import NO_RESULT, RESULT, UNTIMED, insert, put, remove, storable
 from reports.store.database import opened_for_writing, store_error, transaction
 from reports.store.finished import HELPS
 from reports.store.plan_reading import broken_by_place
@@ -91,13 +91,8 @@ class PlanWriter:
         with transaction(self.path, self.connection):
             due = self.connection.execute(query, (self.plan, *states)).fetchall()
             remove(self.connection, due)
-            self.connection.executemany(
-                f"UPDATE planned SET state = '{NOT_RUN}', why = '', symptom = '', line = '', "
-                "equation = '', action = '', recipe = '', against_itself = '', machine = '', "
-                "versions = '', seconds = NULL, broken = '', is_timed = 0 "
-                "WHERE plan = ? AND place = ?",
-                [(self.plan, place) for _, place in due],
-            )
+            for _, place in due:
+                self._set_result(place, *NO_RESULT)
             self.connection.executemany(
                 "UPDATE runs SET finished = NULL, question = '' WHERE id = ?",
                 [(run,) for run in {run for run, _ in due}],
@@ -170,16 +165,16 @@ class PlanWriter:
             put(self.connection, run, ran.place, ran.program, ran.packed)
         else:
             remove(self.connection, [(run, ran.place)])
-        self.connection.execute(
-            "UPDATE planned SET state = ?, why = ?, symptom = ?, line = ?, equation = ?, "
-            "action = ?, against_itself = ?, machine = ?, versions = ?, recipe = ?, seconds = ?, "
-            "broken = ?, is_timed = ? WHERE plan = ? AND place = ?",
-            (
-                ran.state, ran.why, ran.symptom, ran.line, ran.equation, ran.action,
-                ran.against_itself, storable(end.machine), storable(end.versions), ran.recipe,
-                ran.seconds, _listed(ran.broken), is_timed, self.plan, ran.place,
-            ),
+        self._set_result(
+            ran.place, ran.state, ran.why, ran.symptom, ran.line, ran.equation, ran.action,
+            ran.recipe, ran.against_itself, _listed(ran.broken), storable(end.machine),
+            storable(end.versions), ran.seconds, is_timed,
         )  # fmt: skip
+
+    def _set_result(self, place: int, *result: object) -> None:
+        columns = ", ".join(f"{column} = ?" for column in RESULT)
+        query = f"UPDATE planned SET {columns} WHERE plan = ? AND place = ?"
+        self.connection.execute(query, (*result, self.plan, place))
 
     def _answer_runs(self) -> None:
         """Write into each run of the plan what its programs came to."""

@@ -24,6 +24,11 @@ def proved(x):
 
 
 @program(args=(X,))
+def folds(x):
+    return x @ jnp.exp(W)
+
+
+@program(args=(X,))
 def may_break(x):
     return x @ N
 
@@ -99,6 +104,7 @@ def found(tmp_path_factory):
     ("name", "answer"),
     [
         ("proved", "proved"),
+        ("folds", "proved"),
         ("may_break", "proved"),
         ("parted", "parted"),
         ("of_another_type", "refuted"),
@@ -148,7 +154,15 @@ def test_another_platform_is_proved_without_a_device(found):
 def test_a_refuted_program_fails_the_command_and_the_page_says_it(found):
     code, _, page = found
     assert code == 1
-    assert "proof: 4 of 10 programs proved; 2 of these may still break" in page
+    assert "proof: 5 of 11 programs proved; 2 of these may still break" in page
+    assert "XLA folds constants of 1, so their bits may differ" in page
+
+
+def test_what_xla_folds_in_one_form_is_told_and_breaks_nothing(found):
+    _, rows, _ = found
+    [fold] = rows["folds"]["folded"]
+    assert (fold["gist"], rows["folds"]["hazards"]) == ("`exp`", [])
+    assert [name for name, row in rows.items() if row.get("folded")] == ["folds"]
 
 
 def test_numbers_are_lines_of_tabs(tmp_path, capsys):

@@ -11,8 +11,8 @@ import sys
 import time
 from pathlib import Path
 
-from parity_tests.campaign.task_process import TaskFiles
 from parity_tests.campaign.tasks import Task, TaskResult
+from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.processes.protocol import write
 from reports.rows import FlipVerdict, Observation, ProgramRow, StageTimes, TimeSamples
 from reports.store.finished import finished

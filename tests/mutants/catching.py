@@ -19,31 +19,68 @@ from planting import MUTANTS, Mutant
 from parity_tests import targets
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.judgement import Judgement, judge
+from parity_tests.judge.proofs import claims_of
 from parity_tests.judge.sides import pairs_of
 from parity_tests.observe import measure
 from parity_tests.processes import side_runs
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
 from reports.rows.check_names import EXPORT
+from reports.rows.claims import answer_of
 
 FILE = Path(mutant_programs.__file__)
+# Why mutants are proved although they are faults: they act after lowering, or write one computation
+# in another way. Everything else must not be proved. By the metric that names a mutant.
+IN_CALLS = "acts when it is called"
+WRITTEN_OTHERWISE = "one computation, written otherwise"
+MAY_BE_PROVED = {
+    "flag flips": IN_CALLS,
+    "settings left alone": IN_CALLS,
+    "calls agree": IN_CALLS,
+    "calls leave nothing": IN_CALLS,
+    "dispatch in C++": IN_CALLS,
+    "recompiles": IN_CALLS,
+    "const arg buffers": IN_CALLS,
+    "output committed": IN_CALLS,
+    "output shardings": IN_CALLS,
+    "output weak types": IN_CALLS,
+    "writes into captured arrays": IN_CALLS,
+    "export, read back": "acts when it is exported",
+    "captured arrays": WRITTEN_OTHERWISE,
+    "arrays that stay inlined": WRITTEN_OTHERWISE,
+    "printed jaxpr": WRITTEN_OTHERWISE,
+    "order of main's arguments": WRITTEN_OTHERWISE,
+    "marks lost": WRITTEN_OTHERWISE,
+    "working StableHLO operations": WRITTEN_OTHERWISE,
+}
 # Each adds its mutants when it is imported.
 MODULES = (of_constants, of_functions, of_calls, of_effects, of_work)
 
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-    """The verdict on a mutant, and the reasons for it by metric."""
+    """The verdict on a mutant, the reasons for it by metric, and what its numbers say.
+
+    `proof` compares the side with the mutant to the side without it; "" where it has no numbers.
+    """
 
     mutant: Mutant
     verdict: str
     named: dict[str, str]
+    proof: str
 
     @property
     def caught(self):
         """Whether the right metric named the mutant."""
         reason = self.named.get(self.mutant.metric)
         return self.verdict != "parity" and reason is not None and self.mutant.says in reason
+
+    @property
+    def may_be_proved(self):
+        """Why the mutant may be proved; "" where it must not be."""
+        if self.mutant.name == "program run twice":
+            return IN_CALLS
+        return MAY_BE_PROVED.get(self.mutant.metric, "")
 
 
 def run():
@@ -59,7 +96,9 @@ def run():
         with mutant.plant():
             mutated = _measure(_load(mutant.program), mutant.side)
         judgement = _judge({**evidence[mutant.program], mutant.side: mutated})
-        outcomes.append(Outcome(mutant, judgement.verdict, _named(judgement, mutated)))
+        sound = evidence[mutant.program][mutant.side].observation
+        proof = _proof(sound, mutated.observation)
+        outcomes.append(Outcome(mutant, judgement.verdict, _named(judgement, mutated), proof))
     return controls, outcomes
 
 
@@ -83,6 +122,11 @@ def _of_stock(names):
             name: {side: recorded[number, side].evidence() for side in both}
             for number, name in enumerate(names)
         }
+
+
+def _proof(sound, mutated):
+    claims = claims_of(sound, mutated)
+    return answer_of(claims) if claims else ""
 
 
 def _judge(evidence) -> Judgement:

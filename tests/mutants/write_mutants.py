@@ -19,6 +19,10 @@ a mutant all {programs} programs are at parity.
 Written by `tests/mutants/write_mutants.py`; `tests/mutants/test_mutants.py` runs the mutants again
 and holds this page against them. "The proof of the side" is the evidence in what a side produced
 that contradicts the side, for which the tester refuses to compare it.
+
+The last column compares the numbers of the side with the mutant with those of the side without it
+([proof.md](proof.md)): none that changes what is computed is proved. What acts when a program is
+called or exported is outside of that claim, and found by running.
 """
 LONGEST = 130
 
@@ -31,8 +35,9 @@ def page(controls, outcomes):
             count=len(outcomes),
             programs=len(controls),
         ),
-        "| mutant | what it does | side, program | named by | the tester says | also named by |",
-        "|---|---|---|---|---|---|",
+        "| mutant | what it does | side, program | named by | the tester says | also named by "
+        "| proof |",
+        "|---|---|---|---|---|---|---|",
     ]
     for each in outcomes:
         mutant = each.mutant
@@ -45,6 +50,7 @@ def page(controls, outcomes):
             metric,
             f"{each.verdict}: {_short(each.named.get(mutant.metric, 'nothing'))}",
             others,
+            f"proved: {each.may_be_proved}" if each.proof == "proved" else each.proof,
         )
         rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(rows) + "\n"

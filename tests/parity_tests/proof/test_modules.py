@@ -361,6 +361,7 @@ DIFFERENCES = [
     (MARKED, "buffer_donor = true", "buffer_donor = false"),
     (MARKED, 'sharding = #sdy.sharding<@mesh, [{"a"}]>', "sharding = #sdy.sharding<@mesh, [{}]>"),
     (MARKED, '["a"=2, "b"=1]', '["a"=1, "b"=2]'),
+    (MARKED, '"b"=1]>', '"b"=1]> {stablehlo.mesh = {kind = "a"}}'),
     (MARKED, '["a"=2, "b"=1]', '["a"=2, "b"=1], device_ids=[1, 0]'),
     (MARKED, '%y <@mesh, [{"a"}]>', '%y <@mesh, [{"b"}]>'),
     (MARKED, 'memory_kind = "device", mhlo', 'memory_kind = "pinned_host", mhlo'),
@@ -715,6 +716,15 @@ LAWS = {
             arguments="%x: tensor<4xf32>, %i: tensor<i32>",
         ),
     ),
+    "a selection of one value is that value": (
+        main("""
+            %0 = stablehlo.compare LT, %x, %y, FLOAT
+                 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xi1>
+            %1 = stablehlo.select %0, %y, %y : tensor<4xi1>, tensor<4xf32>
+            return %1 : tensor<4xf32>
+        """),
+        main("return %y : tensor<4xf32>"),
+    ),
     "a branch knows what was chosen by its index": (
         CHOSEN,
         main(
@@ -910,7 +920,7 @@ def test_a_program_near_the_bound_is_numbered_in_both_ways():
 UNDECIDED = [
     (
         OLD_CUSTOM_CALL.replace("@target", "@xla_ffi_python_cpu_callback"),
-        'a custom call of "xla_ffi_python_cpu_callback"',
+        'a custom call of "xla_ffi_python_cpu_callback"',  # without its place
     ),
     (
         OLD_CUSTOM_CALL.replace('"text"', '"140213402132"'),
