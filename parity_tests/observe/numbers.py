@@ -70,7 +70,8 @@ def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
 
 
 def _number_module(lowered: Lowered, made: Any) -> Numbered:
-    if any(type(var.aval).__name__ == "AbstractRef" for var in lowered.traced.jaxpr.jaxpr.constvars):
+    captured = lowered.traced.jaxpr.jaxpr.constvars
+    if any(type(var.aval).__name__ == "AbstractRef" for var in captured):
         raise UndecidedError("a captured AbstractRef: the module does not say which it is passed")
     passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
     return number_module(made.compiler_ir(), passed)
