@@ -23,7 +23,7 @@ from parity_tests.jax_internals import WITHOUT_MEANING, key_generator
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
-from parity_tests.proof.functions import encoded_function
+from parity_tests.proof.functions import encoded_function, kinds_of
 from parity_tests.proof.numbers import UndecidedError, number
 
 Encoder = Callable[[Any], bytes]
@@ -107,7 +107,7 @@ def _function(value: Callable[..., Any]) -> bytes:
 
 
 def _partial(value: functools.partial[Any]) -> bytes:
-    parts = (value.func, value.args, value.keywords)
+    parts = (value.func, value.args, value.keywords, kinds_of((value.args, value.keywords)))
     return _tagged("partial", *map(encoded, parts))
 
 
@@ -226,6 +226,8 @@ def _encoder_for(kind: type) -> Encoder:
         return _dtype
     if issubclass(kind, type):
         return _class
+    if issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64):
+        return lambda value: encoded(int(value))  # as a Python integer of the same value
     if issubclass(kind, (np.ndarray, np.generic, jax.Array)):
         return _array
     if issubclass(kind, (core.Jaxpr, core.ClosedJaxpr)):

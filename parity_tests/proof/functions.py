@@ -13,6 +13,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import jax
+
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.numbers import UndecidedError, number
 
@@ -72,7 +74,12 @@ class _Reading:
             return number("dict", self._encode(value), *map(self._encode, value))
         if isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
             return self.function(value)
-        return self._encode(value)
+        return number(self._encode(value), kinds_of(value))
+
+
+def kinds_of(value: Any) -> str:
+    """Name the types of what a value holds: a Python function may tell an integer from NumPy's."""
+    return ",".join(type(leaf).__name__ for leaf in jax.tree.leaves(value))
 
 
 def is_installed(code: types.CodeType) -> bool:

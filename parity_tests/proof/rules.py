@@ -15,6 +15,7 @@ from typing import Any
 from jax.extend import core
 
 from parity_tests.proof.encodings import digest_of_type, encoded
+from parity_tests.proof.functions import kinds_of
 from parity_tests.proof.numbers import Number, UndecidedError, number
 
 # Primitives that do no more than call their body (jax 0.8 to 0.12.0.1).
@@ -94,7 +95,8 @@ def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[by
 def encoded_param(equation: Any, name: str, value: Any) -> bytes:
     """Encode a param. Raises `UndecidedError`, which names it and its primitive."""
     try:
-        return encoded(value)
+        # What a foreign function is told has a width: np.int32(1) is no np.int64(1).
+        return encoded((value, kinds_of(value)) if name == "attributes" else value)
     except (UndecidedError, RecursionError) as error:
         what = "a value that holds itself" if isinstance(error, RecursionError) else error
         primitive = equation.primitive.name

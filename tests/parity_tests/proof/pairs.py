@@ -28,7 +28,7 @@ ONLY_JAXPRS = {
     "pure_callback", "pure_callback-params", "random", "svd", "unary", "binary", "binary-int",
     "dead-carry-chain", "deep-6", "linear_solve-transpose", "nested-scan", "repeated",
     "scan-two", "captured-keys", "seed", "eigh", "deep-passed-6", "deep-outs-6",
-    "deep-constant-6", "literal",
+    "deep-constant-6", "literal", "opaque-effects", "opaque-effects-order",
 }  # fmt: skip
 
 EQUAL: dict[str, tuple[Program, Program]] = {}
