@@ -88,6 +88,11 @@ def const_args(lowered: Any) -> tuple[Any, ...]:
     return tuple(attribute(attribute(lowered, "_lowering"), "const_args"))
 
 
+def devices_of(lowered: Any) -> tuple[Any, ...]:
+    """Return the devices that a lowered function runs on, in order; empty for an abstract mesh."""
+    return tuple(attribute(attribute(lowered, "_lowering"), "_device_list") or ())
+
+
 def key_generator(keys: Any) -> Any:
     """Return the generator that a dtype of keys stands for: its functions and its name."""
     return attribute(keys, "_impl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -11,7 +12,7 @@ import jax
 from parity_tests.evidence.found import NumberedStep
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jax_internals import const_args
+from parity_tests.jax_internals import const_args, devices_of
 from parity_tests.jaxpr.source_places import place_of
 from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Lowered
@@ -74,7 +75,13 @@ def _number_module(lowered: Lowered, made: Any) -> Numbered:
     if any(type(var.aval).__name__ == "AbstractRef" for var in captured):
         raise UndecidedError("a captured AbstractRef: the module does not say which it is passed")
     passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
-    return number_module(made.compiler_ir(), passed)
+    found = number_module(made.compiler_ir(), passed)
+    devices = devices_of(made)
+    if len(devices) < 2:  # where a captured array places a program is a hazard
+        return found
+    # A module has shardings over so many devices, and not which devices they are.
+    by_calls = found.by_calls and number(found.by_calls, encoded(devices))
+    return replace(found, digest=number(found.digest, encoded(devices)), by_calls=by_calls)
 
 
 def _settings() -> bytes:
