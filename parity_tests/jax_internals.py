@@ -24,11 +24,6 @@ class PrivateNameError(RuntimeError):
         )
 
 
-# Fields of JAX's types, contexts and exports that say nothing of a program: caches, references, and
-# how derivatives of an export are made.
-WITHOUT_MEANING = frozenset({"__weakref__", "_get_vjp", "_stripped_weak_type", "configs", "size"})
-
-
 def attribute(owner: Any, name: str) -> Any:
     """Return an attribute of an object that JAX keeps private.
 

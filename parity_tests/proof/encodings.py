@@ -19,7 +19,7 @@ import jax
 import numpy as np
 from jax.extend import core
 
-from parity_tests.jax_internals import WITHOUT_MEANING, key_generator
+from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
@@ -133,9 +133,14 @@ def _slots(kind: type) -> Encoder:
         name
         for each in reversed(kind.__mro__)
         for name in getattr(each, "__slots__", ())
-        if name not in WITHOUT_MEANING
+        if _has_meaning(name)
     ]
     return _attributes(*names)(kind)
+
+
+def _has_meaning(field: str) -> bool:
+    """Say whether a field of JAX's types says something: caches and derivatives are private."""
+    return not field.startswith("_") and field not in ("configs", "size")
 
 
 def _fields(kind: type) -> Encoder:
@@ -163,7 +168,7 @@ def _mesh(kind: type) -> Encoder:
 
 def _exported(kind: type) -> Encoder:
     """Encode a program that was exported: all but how derivatives of it are made."""
-    names = [each.name for each in dataclasses.fields(kind) if each.name not in WITHOUT_MEANING]
+    names = [each.name for each in dataclasses.fields(kind) if _has_meaning(each.name)]
     return _attributes(*names)(kind)
 
 
