@@ -28,7 +28,9 @@ ONLY_JAXPRS = {
     "pure_callback", "pure_callback-params", "random", "svd", "unary", "binary", "binary-int",
     "dead-carry-chain", "deep-6", "linear_solve-transpose", "nested-scan", "repeated",
     "scan-two", "captured-keys", "seed", "eigh", "deep-passed-6", "deep-outs-6",
-    "deep-constant-6", "literal", "opaque-effects", "opaque-effects-order",
+    "deep-constant-6", "literal", "opaque-effects",
+    "opaque-effects-order", "loop-in-opaque", "opaque-in-loop", "nested-equal-2", "nested-swapped",
+    "scan-three-starts", "while-two", "cond-of-cond", "cond-twice",
 }  # fmt: skip
 
 EQUAL: dict[str, tuple[Program, Program]] = {}
