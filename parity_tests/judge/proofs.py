@@ -149,9 +149,15 @@ def reasons(claims: Sequence[Claim], comparisons: Sequence[Comparison]) -> Itera
     what = ""
     if answer == "proved" and outputs and not is_bitwise:
         what = _AFTER_LOWERING
-    elif answer in ("parted", "refuted"):
+    elif answer == "refuted":
+        what = f"its two forms are two computations: {_first(claims, 'refuted')}"
+    elif answer == "parted":
         what = "agrees here, not proved: its two forms part; `constparity prove` says where"
     elif answer == "undecided":
-        what = f"not proved: {next(each.reason for each in claims if each.reason)}"
+        what = f"not proved: {_first(claims, 'undecided')}"
     if what:
         yield FlipReason(outcome="safe", kind="proof", what=what)
+
+
+def _first(claims: Sequence[Claim], answer: Answer) -> str:
+    return next(each.reason for each in claims if each.answer == answer)
