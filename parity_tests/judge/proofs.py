@@ -37,9 +37,10 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     one, two = before.numbers, after.numbers
     if one is None or two is None:
         return ()
-    of_jaxpr = _claim("jaxpr", "", one.jaxpr, two.jaxpr)
+    types = one.types, two.types
+    of_jaxpr = _claim("jaxpr", "", one.jaxpr, two.jaxpr, types)
     modules = [
-        _claim("module", each, one.modules[each], two.modules[each])
+        _claim("module", each, one.modules[each], two.modules[each], types)
         for each in one.modules
         if each in two.modules
     ]
@@ -65,9 +66,13 @@ def _without_functions(claim: Claim) -> Claim:
 
 
 def _claim(
-    of: Literal["jaxpr", "module"], platform: str, before: ProgramNumber, after: ProgramNumber
+    of: Literal["jaxpr", "module"],
+    platform: str,
+    before: ProgramNumber,
+    after: ProgramNumber,
+    types: tuple[str, str],
 ) -> Claim:
-    answer, reason = _answer(before, after)
+    answer, reason = _answer(before, after, types)
     return Claim(
         of=of, platform=platform, answer=answer, reason=reason,
         before=before.digest, after=after.digest, operations=before.operations,
@@ -75,9 +80,11 @@ def _claim(
     )  # fmt: skip
 
 
-def _answer(before: ProgramNumber, after: ProgramNumber) -> tuple[Answer, str]:
-    if before.types != after.types:
-        return "refuted", f"its type was {before.types} and is {after.types}"
+def _answer(
+    before: ProgramNumber, after: ProgramNumber, types: tuple[str, str]
+) -> tuple[Answer, str]:
+    if types[0] != types[1]:
+        return "refuted", f"its type was {types[0]} and is {types[1]}"
     if before.undecided or after.undecided:
         return "undecided", before.undecided or after.undecided
     if before.digest == after.digest or (before.by_calls and before.by_calls == after.by_calls):

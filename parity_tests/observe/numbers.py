@@ -46,6 +46,7 @@ def numbers_of(lowered: Lowered, *, is_one_jit: bool, platforms: Sequence[str] =
         jaxpr = partial(number_jaxpr, lowered.traced.jaxpr)
         return Numbers(
             jaxpr=_row(jaxpr, lowered, settings),
+            types=_types(lowered),
             modules={name: _row(make, lowered, settings) for name, make in made.items()},
             is_one_jit=is_one_jit,
         )
@@ -89,19 +90,17 @@ def _settings() -> bytes:
 
 
 def _row(make: Callable[[], Numbered], lowered: Lowered, settings: bytes) -> ProgramNumber:
-    types = _types(lowered)
     try:
         found = make()
         options = encoded(dict(lowered.built.own.options))
     except UndecidedError as error:
-        return ProgramNumber(undecided=str(error), types=types)
+        return ProgramNumber(undecided=str(error))
     # A program may hold objects of any kind, which raise what they like where they are looked at.
     except Exception as error:  # noqa: BLE001
-        return ProgramNumber(undecided=f"numbering it raised {named(error)}", types=types)
+        return ProgramNumber(undecided=f"numbering it raised {named(error)}")
     return ProgramNumber(
         digest=number(found.digest, settings, options).hex(),
         by_calls=number(found.by_calls, settings, options).hex() if found.by_calls else "",
-        types=types,
         operations=len(found.steps),
         constants=len(found.constants),
         bodies=found.bodies,

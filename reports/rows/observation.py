@@ -121,7 +121,6 @@ class ProgramNumber(Row):
     # With calls that are not expanded; "" where the program is about as large as it is written.
     by_calls: str = ""
     undecided: str = ""  # what has no rule, by its name
-    types: str = ""  # of the arguments and the results
     operations: int = 0
     constants: int = 0
     bodies: int = 0
@@ -137,6 +136,7 @@ class Numbers(Row):
     """
 
     jaxpr: ProgramNumber
+    types: str = ""  # of the arguments and the results, and the tree of these
     modules: dict[str, ProgramNumber] = Field(default_factory=dict)
     is_one_jit: bool = True
 

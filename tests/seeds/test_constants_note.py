@@ -204,6 +204,7 @@ def test_future_executables_do_not_contain_their_constants(tmp_path):
 
     def entries(constants):
         folder = tmp_path / constants
+        _reset_cache()  # JAX may have looked for a cache already, where there was none
         jax.config.update("jax_compilation_cache_dir", str(folder))
         jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
         jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1)
