@@ -23,7 +23,7 @@ from parity_tests.judge.chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
 from parity_tests.judge.program_notes import of_hazards
-from parity_tests.judge.proofs import claims_of
+from parity_tests.judge.proofs import answers_of
 from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate
@@ -46,7 +46,7 @@ def decide(
     if pair is None:
         return None
     flip = AcrossFlip(without_chance(findings), *pair)
-    claims = claims_of(flip.before, flip.after) if flip.before and flip.after else ()
+    claims = answers_of(flip.before, flip.after) if flip.before and flip.after else ()
     found = (*_reasons(flip, reasons), *proofs.reasons(claims, flip.comparisons))
     if (chance := finding_of(findings)) is not None:
         found = _with_chance(found, chance)

@@ -65,6 +65,17 @@ def _without_functions(claim: Claim) -> Claim:
     return claim.model_copy(update={"answer": "undecided", "reason": why})
 
 
+def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
+    """Return `claims_of` two forms without their digests and counts, which the observations have."""
+    return tuple(
+        Claim(
+            of=each.of, platform=each.platform, answer=each.answer, reason=each.reason,
+            decides=each.decides,
+        )
+        for each in claims_of(before, after)
+    )  # fmt: skip
+
+
 def _claim(
     of: Literal["jaxpr", "module"],
     platform: str,
