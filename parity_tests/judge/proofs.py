@@ -66,7 +66,7 @@ def _without_functions(claim: Claim) -> Claim:
 
 
 def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
-    """Return `claims_of` two forms without their digests and counts, which the observations have."""
+    """Return `claims_of` two forms without digests and counts, which the observations have."""
     return tuple(
         Claim(
             of=each.of, platform=each.platform, answer=each.answer, reason=each.reason,
