@@ -42,27 +42,33 @@ def numbers_of(lowered: Lowered, *, is_one_jit: bool, platforms: Sequence[str] =
     settings = _settings()
     made = {"": partial(_number_module, lowered, lowered.lowered)}
     made |= {each: partial(_number_lowered, lowered, each) for each in platforms}
-    with jax_defaults():
-        jaxpr = partial(number_jaxpr, lowered.traced.jaxpr)
-        return Numbers(
-            jaxpr=_row(jaxpr, lowered, settings),
-            types=_types(lowered),
-            modules={name: _row(make, lowered, settings) for name, make in made.items()},
-            is_one_jit=is_one_jit,
-        )
+    return Numbers(
+        jaxpr=_row(partial(_number_jaxpr, lowered), lowered, settings),
+        types=_types(lowered),
+        modules={name: _row(make, lowered, settings) for name, make in made.items()},
+        is_one_jit=is_one_jit,
+    )
 
 
 def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str = "") -> Numbered:
     """Return the numbers of the jaxpr or of a module of a program. Raises `UndecidedError`."""
     if what == "jaxpr":
-        return number_jaxpr(lowered.traced.jaxpr)
+        return _number_jaxpr(lowered)
     if platform:
         return _number_lowered(lowered, platform)
     return _number_module(lowered, lowered.lowered)
 
 
+@jax_defaults()
+def _number_jaxpr(lowered: Lowered) -> Numbered:
+    return number_jaxpr(lowered.traced.jaxpr)
+
+
 def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
-    """Lower a program for a platform that need not be here, and return the module's numbers."""
+    """Lower a program for a platform that need not be here, and return the module's numbers.
+
+    It is lowered under the user's settings, and numbered under JAX's defaults.
+    """
     # A rule of lowering may raise anything at all where it has none for a platform.
     try:
         made = lowered.traced.lower(lowering_platforms=(platform,))
@@ -71,6 +77,7 @@ def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
     return _number_module(lowered, made)
 
 
+@jax_defaults()
 def _number_module(lowered: Lowered, made: Any) -> Numbered:
     captured = lowered.traced.jaxpr.jaxpr.constvars
     if any(type(var.aval).__name__ == "AbstractRef" for var in captured):

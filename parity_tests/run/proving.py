@@ -89,7 +89,12 @@ def _row(listed: Listed, before: Recorded | None, after: Recorded | None) -> Pro
         answer: Answer = "refuted" if is_one_jit else "undecided"
         why = "" if is_one_jit else _NOT_ONE_JIT
         said = f"after the flip: {_said(two.failure)}"
-        return row(answer, failure=said, reservations=tuple(filter(None, [why])))
+        return row(
+            answer,
+            failure=said,
+            hazards=breaking(before.hazards().hazards),
+            reservations=tuple(filter(None, [why])),
+        )
     claims, hazards = claims_of(one, two), before.hazards()
     return row(
         answer_of(claims),

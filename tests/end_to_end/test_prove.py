@@ -166,6 +166,11 @@ def test_what_may_break_although_it_is_proved_is_told(found):
     assert "captured and donated" in kinds["captured_and_donated"]
 
 
+def test_what_explains_a_failure_after_the_flip_is_told_with_it(found):
+    _, rows, _ = found
+    assert [each["kind"] for each in rows["fails_after"]["hazards"]] == ["reads the flag"]
+
+
 def test_a_program_that_parts_has_the_place(found):
     _, rows, _ = found
     for claim in rows["parted"]["claims"]:

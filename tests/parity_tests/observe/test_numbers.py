@@ -1,0 +1,36 @@
+"""Numbers of a program: what is lowered for them, and under which settings."""
+
+import jax
+import pytest
+
+from parity_tests.judge.proofs import claims_of
+from parity_tests.observe import measure, numbers
+from parity_tests.proof.numbers import UndecidedError
+from parity_tests.targets import load_one
+from reports.rows import Numbers, Observation, ProgramNumber
+
+PROGRAM = "parity_tests.corpus.plain_jax:mlp_frozen_weights"
+
+
+def test_another_platform_is_lowered_under_the_users_settings(monkeypatch):
+    seen = []
+
+    def lower(lowered, platform):
+        seen.append((platform, jax.config.jax_default_matmul_precision))
+        raise UndecidedError("not needed here")
+
+    monkeypatch.setattr(numbers, "_number_lowered", lower)
+    with jax.default_matmul_precision("highest"):
+        found = measure.number(load_one(PROGRAM), "jax-legacy", platforms=("tpu",))
+    assert seen == [("tpu", "highest")]
+    assert found.numbers.modules["tpu"].undecided == "not needed here"
+
+
+@pytest.mark.parametrize(("by_calls", "answer"), [("", "refuted"), ("c", "parted")])
+def test_effects_of_calls_that_are_not_expanded_refute_nothing(by_calls, answer):
+    def observed(side, effects):
+        jaxpr = ProgramNumber(digest=side, by_calls=f"{by_calls and side}", effects=effects)
+        return Observation(program="p", side=side, numbers=Numbers(jaxpr=jaxpr))
+
+    [claim] = claims_of(observed("jax-legacy", 3), observed("jax-simplified", 2))
+    assert claim.answer == answer
