@@ -53,6 +53,17 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     return of_jaxpr, *modules
 
 
+def part(before: Observation, after: Observation) -> bool:
+    """Say whether the traced programs of two forms are shown to be two.
+
+    Example::
+
+        part(legacy, simplified)
+    """
+    claims = claims_of(before, after)
+    return bool(claims) and claims[0].answer in ("parted", "refuted")
+
+
 def _without_functions(claim: Claim) -> Claim:
     """Return the claim for modules whose callbacks may be other functions.
 

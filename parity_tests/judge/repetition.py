@@ -113,6 +113,19 @@ def repeats(findings: Findings, pair: Sides, left: Runs, right: Runs) -> bool:
     return not explained(across(findings, pair), own)
 
 
+def varies(findings: Findings, pair: Sides, left: Runs, right: Runs) -> bool:
+    """Say whether a side changes from run to run in anything that the two differ in.
+
+    Two runs may be near to each other by luck, where two sides are not.
+
+    Example::
+
+        varies(findings, ("jax-legacy", "jax-simplified"), Runs(a, a), Runs(b, b))
+    """
+    own = largest([left.differences(), right.differences()])
+    return not own.keys().isdisjoint(across(findings, pair))
+
+
 def repeats_alone(findings: Findings, pair: Sides, runs: Runs) -> bool:
     """Say whether one side repeats itself, alone in fresh processes, in what the two differ in."""
     return not explained(across(findings, pair), runs.differences_alone())

@@ -18,6 +18,7 @@ from parity_tests.evidence.tolerance_ladder import REACH
 from parity_tests.judge import calls_as_written
 from parity_tests.judge.comparison import PairComparison
 from parity_tests.judge.findings import FAILURE, Difference, Findings
+from parity_tests.judge.proofs import part
 from parity_tests.judge.sides import Pair, Sides
 from reports.rows import ArgumentLeaf, CapturedArray, Comparison, Failure, Observation, Rung
 from reports.rows.check_names import AS_WRITTEN
@@ -235,14 +236,21 @@ def _type(of: ArgumentLeaf | CapturedArray) -> str:
 
 
 def across(findings: Findings, pair: Sides) -> Differences:
-    """Return what differs between two sides of a program, its own checks left out."""
+    """Return what differs between two sides of a program, its own checks left out.
+
+    Outputs within rounding differ where the two traced programs part: what chance has written into
+    one of them may be near to what it has written into the other.
+    """
     observed = {each.side: each for each in findings.observed}
+    rungs = _MISMATCH
     found: dict[Difference, float] = {}
     if pair[0] in observed and pair[1] in observed:
         left, right = (observed[side].failure for side in pair)
         found = {FAILURE: 1.0} if _one_breaks(left, right) else {}
+        if part(observed[pair[0]], observed[pair[1]]):
+            rungs = _NOT_BITWISE
     of_pair = [each for each in findings.comparisons if (each.left, each.right) == pair]
-    found |= _differences(of_pair, _MISMATCH, findings.checks)
+    found |= _differences(of_pair, rungs, findings.checks)
     if _CALLS in found:
         found[_CALLS] = calls_as_written.distance(Pair(observed[pair[0]], observed[pair[1]]))
     return found

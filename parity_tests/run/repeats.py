@@ -23,6 +23,7 @@ from parity_tests.judge.repetition import (
     repeats,
     repeats_alone,
     to_run_again,
+    varies,
 )
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, is_one_mode
@@ -126,12 +127,18 @@ def _doubt(
     """Say whether a program is in doubt after a second run, and has to run alone to clear it up.
 
     Runs alone tell chance from what other programs left in the process. Where sides of one mode
-    differ as well, they are more runs of a program that may have repeated itself by luck.
+    differ as well, or one side changes by less than the two differ, they are more runs of a program
+    that may have repeated itself by luck.
     """
     if not repeats(findings, pair, *runs):
         was_fresh = all(each.were_fresh for each in runs)
         return "chance" if was_fresh and not is_one_mode(pair) else "alone"
-    return "alone" if began_apart or differs_in_one_mode_too(findings, pair, pairs) else ""
+    is_in_doubt = (
+        began_apart
+        or differs_in_one_mode_too(findings, pair, pairs)
+        or varies(findings, pair, *runs)
+    )
+    return "alone" if is_in_doubt else ""
 
 
 @dataclass(frozen=True)

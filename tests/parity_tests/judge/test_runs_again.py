@@ -17,6 +17,7 @@ from parity_tests.judge.repetition import (
     judge_runs,
     repeats,
     to_run_again,
+    varies,
 )
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import PAIRS
@@ -101,6 +102,13 @@ def test_noise_that_is_far_smaller_explains_nothing():
     findings, finding = judged(runs(PAIR[0], 1, 1.001), runs(PAIR[1], 2, 2.001))
     assert finding is None
     assert findings.comparisons
+
+
+def test_noise_that_is_smaller_than_the_difference_asks_for_more_runs():
+    left, right = runs(PAIR[0], 1, 1.001), runs(PAIR[1], 2, 2)
+    findings, _ = judged(left, right)
+    assert varies(findings, PAIR, left, right)
+    assert not varies(findings, PAIR, runs(PAIR[0], 1, 1), runs(PAIR[1], 2, 2))
 
 
 def test_what_other_programs_left_is_told_where_both_sides_agree_alone():

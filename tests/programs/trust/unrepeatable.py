@@ -44,7 +44,12 @@ def drawn_while_tracing(x):
 
 @program(args=(X,))
 def clock_while_tracing(x):
-    return x + (time.time() % 1000)
+    return x + (time.time() * 1000 % 1000)
+
+
+@program(args=(X,))
+def within_rounding_by_chance(x):
+    return x * (1 + 1e-6 * np.random.rand(64).astype(np.float32))
 
 
 @program(args=(X,))
