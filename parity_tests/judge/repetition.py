@@ -162,7 +162,12 @@ def judge_runs(
     if not (left.alone and right.alone):
         return _by_chance(side, (runs.first, runs.again), source, covered)
     # Fresh processes repeat themselves: they tell whether the sides differ.
-    if set(between_two_sides(left.alone[0], right.alone[0])) & set(differing):
+    apart = between_two_sides(left.alone[0], right.alone[0])
+    if not apart.keys().isdisjoint(differing):
+        # Those of one side ran at one time, and a clock is near to itself then.
+        alone = largest([left.differences_alone(), right.differences_alone()])
+        if explained(apart, own) and not alone.keys().isdisjoint(apart):
+            return _by_chance(side, (runs.first, runs.again), source, covered)
         return None
     found = changes(runs.first, runs.alone[0], source)
     said = (

@@ -104,6 +104,12 @@ def test_noise_that_is_far_smaller_explains_nothing():
     assert findings.comparisons
 
 
+def test_a_clock_is_chance_though_runs_at_one_time_are_near_to_each_other():
+    left, right = runs(PAIR[0], 400, 10, 200, 205), runs(PAIR[1], 600, 30, 215, 217)
+    _, finding = judged(left, right)
+    assert "does not repeat itself" in finding.what
+
+
 def test_noise_that_is_smaller_than_the_difference_asks_for_more_runs():
     left, right = runs(PAIR[0], 1, 1.001), runs(PAIR[1], 2, 2)
     findings, _ = judged(left, right)
