@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display
+from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import (
     HOW,
     OUTPUT,
@@ -78,6 +79,15 @@ class _Measuring:
         ),
     ] = False
     resume: Resume = None
+    only_changed: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Run only programs that have changed since this result, a JSON report; verdicts "
+            "of the others are taken over from it, without times.",
+            rich_help_panel=HOW,
+        ),
+    ] = None
     rounds: Annotated[
         int,
         typer.Option(
@@ -138,6 +148,7 @@ class _Measuring:
             memory_limit=self.memory_limit * 2**20 if self.memory_limit else None,
             processes=self.jobs,
             resume=self.resume,
+            only_changed=self.only_changed,
             rounds=self.rounds,
             save=keeping.save,
             store=keeping.store,
@@ -236,6 +247,8 @@ def run(
     if list_only:
         list_programs(context, display.console(), chosen, measuring.timeout, first)
         return
+    if measuring.only_changed is not None:
+        _check_only_changed(measuring, keeping, pythons)
     keeping.check(context, pythons, reporting.report or ())
     options = measuring.options(on_sides, first, keeping)
 
@@ -254,3 +267,25 @@ def run(
 
         broken = conclude(context, result, requests, judging, display)
         remember(result.programs, [name for each in broken for name in each.programs])
+
+
+def _check_only_changed(measuring: _Measuring, keeping: _Keeping, pythons: Sequence[Path]) -> None:
+    """Leave with `Exit.USAGE` where --only-changed stands beside an option that it cannot serve."""
+    option = next(
+        (
+            name
+            for name, is_given in (
+                ("--save", keeping.save is not None),
+                ("--store", keeping.store is not None),
+                ("--resume", measuring.resume is not None),
+                ("several interpreters", len(pythons) > 1),
+            )
+            if is_given
+        ),
+        "",
+    )
+    if option:
+        fail(
+            f"--only-changed and {option}: what is taken over has no arrays and no times, and is "
+            "of one environment; keep the result with --report json:FILE"
+        )

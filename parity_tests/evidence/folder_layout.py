@@ -151,6 +151,8 @@ class CampaignFiles:
     lock = _In("lock")  # locked by a campaign while it is at work
     # The folder of the process that lists the programs.
     listing = _In("listing")
+    # The folder of the processes that number programs, to see which have changed.
+    numbers = _In("numbers")
     # The folders of the processes that measure slower programs again, that take times in rounds,
     # and that run programs to see whether they repeat themselves.
     slower = _In("slower")

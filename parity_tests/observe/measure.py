@@ -142,6 +142,8 @@ def number(
     try:
         with jax.disable_jit(False):
             built = stages.build(program, side, clock)
+            with clock("read arguments"):
+                arguments = described(built.fun, built.args, built.kwargs)
             with compile_cache.compiled_with_a_folder() as compiled_in_trace:
                 lowered = stages.trace_and_lower(built, memory.rough_peak, None)
             proof, facts = stages.prove_side(lowered)
@@ -165,6 +167,7 @@ def number(
             captured_bytes=facts.captured_bytes,
         ),
         numbers=numbers,
+        arguments=arguments,
     )
 
 

@@ -18,12 +18,14 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend import core
+from jax.interpreters import mlir
 
 from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
 from parity_tests.proof.functions import encoded_function, kinds_of
+from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import UndecidedError, number
 
 Encoder = Callable[[Any], bytes]
@@ -167,9 +169,20 @@ def _mesh(kind: type) -> Encoder:
 
 
 def _exported(kind: type) -> Encoder:
-    """Encode a program that was exported: all but how derivatives of it are made."""
+    """Encode a program that was exported: all but how derivatives of it are made.
+
+    Its bytes have the locations of whoever exported it, so its module is numbered.
+    """
     names = [each.name for each in dataclasses.fields(kind) if _has_meaning(each.name)]
-    return _attributes(*names)(kind)
+    names.remove("mlir_module_serialized")
+    of_fields = _attributes(*names)(kind)
+
+    def of_exported(value: Any) -> bytes:
+        with mlir.make_ir_context():
+            module = mlir.ir.Module.parse(value.mlir_module())
+            return _tagged("exported", of_fields(value), number_module(module, ()).digest)
+
+    return of_exported
 
 
 # What classes of JAX say, by their names (jax 0.8 to 0.12.0.1).

@@ -33,7 +33,8 @@ class CampaignOptions(RunOptions):
     do not show alike. `select` says which of the programs of the targets are run. With
     `sides_may_miss`, sides are left out that cannot run under the JAX of the campaign. `store` is a
     database of runs, which each finished program is written to; `machine` is what it calls this
-    machine, by its own name where it is "".
+    machine, by its own name where it is "". `only_changed` is a result, as a JSON report, whose
+    verdicts are taken over for programs that have not changed since.
     """
 
     sides: tuple[Side, ...] = SIDES
@@ -43,6 +44,7 @@ class CampaignOptions(RunOptions):
     save: Path | None = None
     store: Path | None = None
     machine: str = ""
+    only_changed: Path | None = None
     attribute: bool = False
     run_again: RunAgain = "all"
     attribution_timeout: float = ATTRIBUTION_TIMEOUT

@@ -6,6 +6,7 @@ may not: nobody could tell the difference from that of the sides.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from parity_tests.evidence.saved import Saved
@@ -28,7 +29,7 @@ def provenance_of_saved(left: Saved, right: Saved) -> tuple[set[str], tuple[str,
         provenance_of_saved(left, right)[1]
         # ("provenance: not measured alike: jax 0.10.2 and 0.10.3; times are not judged",)
     """
-    other = _differing(left.campaign.environment, right.campaign.environment)
+    other = differing(left.campaign.environment, right.campaign.environment)
     of_left, of_right = left.rows(), right.rows()
     both = [name for name in of_left if name in of_right]
     sources = [name for name in both if of_left[name].digest != of_right[name].digest]
@@ -68,7 +69,7 @@ class Alike:
 
 def provenance_of_runs(left: StoredRun, right: StoredRun) -> tuple[Alike, list[str]]:
     """Return what was alike, and a line for each way in which the runs were not."""
-    other = _differing(left.environment, right.environment)
+    other = differing(left.environment, right.environment)
     hardware = [each for name, each in other.items() if name in _HARDWARE]
     if left.machine and right.machine and left.machine != right.machine:
         hardware.insert(0, _differs("machine", left.machine, right.machine))
@@ -108,8 +109,13 @@ def provenance_of_runs(left: StoredRun, right: StoredRun) -> tuple[Alike, list[s
     return alike, lines
 
 
-def _differing(left: Environment, right: Environment) -> dict[str, str]:
-    """Return what two environments differ in by the name of the fact, with both values."""
+def differing(left: Environment, right: Environment) -> dict[str, str]:
+    """Return what two environments differ in by the name of the fact, with both values.
+
+    Example::
+
+        differing(before, after) == {"jax": "jax 0.10.2 and 0.12.0"}
+    """
     ours, theirs = left.model_dump(), right.model_dump()
     return {
         name: _differs(name, value, theirs[name])
@@ -126,8 +132,18 @@ def _other_settings(left: StoredRun, right: StoredRun) -> list[str]:
     unknown = [each.label for each in (left, right) if each.settings is None]
     if unknown or left.settings is None or right.settings is None:
         return [f"those of {' and '.join(unknown)} are not recorded"]
-    names = dict.fromkeys([*left.settings, *right.settings])
-    pairs = {name: (left.settings.get(name), right.settings.get(name)) for name in names}
+    return other_settings(left.settings, right.settings)
+
+
+def other_settings(left: Mapping[str, str], right: Mapping[str, str]) -> list[str]:
+    """Return which settings are others, with both values.
+
+    Example::
+
+        >>> other_settings({"fresh": "True"}, {})
+        ['fresh True and unset']
+    """
+    pairs = {name: (left.get(name), right.get(name)) for name in dict.fromkeys([*left, *right])}
     return [
         f"{name} {'unset' if a is None else a} and {'unset' if b is None else b}"
         for name, (a, b) in pairs.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,12 @@ from parity_tests.run.hazards import with_reads_in_calls
 from parity_tests.run.kept_run import KeptRun, kept_run
 from parity_tests.run.late_settings import with_late_settings
 from parity_tests.run.measuring import measure
+from parity_tests.run.only_changed import (
+    settings_of,
+    unchanged_since,
+    with_rows,
+    without,
+)
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.repeats import find_unrepeatable
 from reports.rows import Campaign, ProgramRow
@@ -102,9 +109,12 @@ def run(
         jax = collected.environment.jax
         options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
         check_same_campaign(folder, collected.listing, setup_of(options))
-        context = Context(collected, options, folder, progress, announce)
+        context, taken = Context(collected, options, folder, progress, announce), {}
+        if options.only_changed is not None:
+            taken = unchanged_since(options.only_changed, context)
+            context = replace(context, collected=without(collected, taken))
         with kept_run(targets, context) as kept:
-            if options.rounds and collected.jobs and stops_after is None:
+            if options.rounds and context.collected.jobs and stops_after is None:
                 what = counted(options.rounds, "round")
                 announce(f"{what}: a first pass will tell how long they take")
             if kept is not None:
@@ -115,7 +125,7 @@ def run(
             if first is not None:
                 first(context)
             measured = measure(context, watch)
-            result = _judged(measured, passes)
+            result = with_rows(_judged(measured, passes), taken, collected)
             _save(measured, result, kept)
     return result
 
@@ -130,6 +140,7 @@ def _judged(context: Context, passes: Sequence[Pass]) -> Campaign:
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=context.collected.environment,
         provenance=_waiting(context) if context.options.steady_calls else (),
+        settings=settings_of(context.options),
         sides=context.options.sides,
         programs=tuple(draft.row(conclude(draft.findings, context.pairs)) for draft in told),
         not_run=tuple(

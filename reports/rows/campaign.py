@@ -32,6 +32,8 @@ class Campaign(Row):
     # What each of two saved campaigns was measured with, where sides are compared with themselves
     # and that is not the same. Rows have one observation for each side, that of the first.
     files_measured: tuple[str, ...] = ()
+    # The options and variables that verdicts depend on; None in reports older than this field.
+    settings: dict[str, str] | None = None
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
     not_run: tuple[str, ...] = ()  # names of programs that `run -x` left out

@@ -50,3 +50,6 @@ class ProgramRow(Row):
     flip: FlipVerdict | None = None  # None: the campaign compares no two sides across the flip
     # What its module set when JAX had started already; None in reports older than this field, too.
     too_late: TooLate | None = None
+    # When the result was made, ISO 8601, that the row is taken from, without its times; "" where
+    # the program was run.
+    taken_from: str = ""

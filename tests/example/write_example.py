@@ -82,6 +82,7 @@ def steady(campaign: Campaign) -> str:
         campaign.model_copy(
             update={
                 "created": "",
+                "settings": None,
                 "environment": type(environment)(**alone | plain),
                 "programs": tuple(
                     row.model_copy(

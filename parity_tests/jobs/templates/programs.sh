@@ -8,7 +8,14 @@ if [[ $JAX != installed ]]; then
   wait "$!" # fails where quotes do not match
   arguments+=("${packages[@]}")
 fi
+# Only what has changed since the last run that passed is run.
+kept=".constparity_cache/results/$JAX-$(constparity --version | tr ' ' '-').json"
+if [[ -f $kept ]]; then
+  arguments+=(--only-changed "$kept")
+fi
 constparity run "${arguments[@]}" \
   --report "json:$report/result.json" --report "html:$report/report.html" \
   --report "md:$report/summary.md" --report "comment:$report/comment.md" \
   --report "junit:$report/junit.xml" --report "sarif:$report/findings.sarif"
+mkdir -p "${kept%/*}"
+cp "$report/result.json" "$kept"

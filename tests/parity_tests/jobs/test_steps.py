@@ -132,6 +132,15 @@ def test_a_run_of_programs_writes_every_report_and_the_summary(runner, machine):
     assert "doubled" in summary
 
 
+def test_the_next_run_of_programs_takes_over_what_has_not_changed(runner, machine):
+    steps = [s for s in steps_of(published()[WORKFLOW])["compare"] if s.name != "Summary"]
+    values = values_of("programs", "installed")
+    first, second = (runner(steps, values, ours(machine))["Compare programs"] for _ in range(2))
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert "unchanged" not in first.stdout + first.stderr
+    assert "1 of 1 program unchanged since" in second.stderr
+
+
 def test_a_program_that_cannot_be_compared_fails_its_step_and_is_in_the_summary(runner, machine):
     steps = steps_of(published()[ACTION])["action"]
     values = values_of("programs", "installed", programs=f"programs.py:raises {FAST}")

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import ShapeDtypeStruct as S
-from jax import lax
+from jax import export, lax
 from pairs import equal
 
 f32 = jnp.float32
@@ -500,3 +500,6 @@ equal(
     lambda x: lax.composite(jnp.sin, "a.b")(x),
     lambda x: lax.composite(jax.jit(jnp.sin), "a.b")(x),
 )
+here = export.export(jax.jit(lambda x: 2 * x))(V)
+elsewhere = export.export(jax.jit(lambda x: 2 * x))(V)
+equal("exported", (V,), lambda x: here.call(x), lambda x: elsewhere.call(x))

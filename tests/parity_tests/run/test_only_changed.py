@@ -1,0 +1,211 @@
+"""Verdicts of unchanged programs are taken over from a kept result, and those of no others."""
+
+import pytest
+
+from parity_tests.cli import app
+from parity_tests.processes.protocol import Listed, Listing
+from parity_tests.run import run
+from parity_tests.run.collection import Collected
+from parity_tests.run.context import Context
+from parity_tests.run.only_changed import may_be_taken_over, unchanged_since
+from parity_tests.run.options import CampaignOptions
+from reports.output import json_file
+from reports.rows import FlipReason
+
+SIDES = ("jax-legacy", "jax-simplified")
+PROGRAMS = """
+import jax, jax.numpy as jnp, numpy as np
+from functools import partial
+from parity_tests import program
+
+X = np.ones(64, np.float32)
+HELD = jnp.arange(64.0)
+
+@program(args=(X,))
+def unchanged(x):
+    return jnp.sin(x) * HELD
+
+@program(args=(X,))
+def {name}(x):
+    return x * {factor} + HELD
+
+@program(args=(X,))
+def other_array(x):
+    return x + jnp.full(64, {factor})
+
+@program(args=({factor} * X,))
+def other_argument(x):
+    return x + HELD
+
+@program(args=(X,))
+def other_operation(x):
+    return jnp.{fun}(x)
+
+@program(args=(X,))
+def other_hazard(x):
+    return x * np.arange(64, dtype=np.float32) * {hazard}
+
+@program
+def several_jits():
+    inner = jax.jit(lambda x: x * HELD)
+    return (lambda x: inner(inner(x))), (X,)
+"""
+
+
+def run_on(file, **options):
+    said = []
+    options = {"sides": SIDES, "steady_calls": 0, **options}
+    result = run.run([str(file)], CampaignOptions(**options), announce=said.append)
+    return result, said
+
+
+def written(folder, **given):
+    file = folder / "model.py"
+    known = {"name": "renamed", "factor": 2.0, "fun": "sin", "hazard": 1.0}
+    file.write_text(PROGRAMS.format(**known | given))
+    return file
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kept")
+    result, _ = run_on(written(folder))
+    (folder / "kept.json").write_text(json_file.render(result))
+    return folder / "kept.json", result
+
+
+@pytest.fixture(scope="module")
+def later(kept):
+    """The programs run once more, when all but the first have changed."""
+    path, _ = kept
+    changed = {
+        "name": "new_name", "factor": 3.0, "fun": "cos", "hazard": "np.ones(64, np.float32)",
+    }  # fmt: skip
+    result, said = run_on(written(path.parent, **changed), only_changed=path)
+    (path.parent / "later.json").write_text(json_file.render(result))
+    return path.parent / "later.json", result, said
+
+
+def test_what_changed_in_its_numbers_values_or_hazards_runs_and_the_rest_is_taken_over(kept, later):
+    (path, before), (_, after, said) = kept, later
+    created = before.created
+    assert {row.name: row.taken_from for row in after.programs} == {
+        "unchanged": created,
+        "new_name": "",
+        "other_array": "",
+        "other_argument": "",
+        "other_operation": "",
+        "other_hazard": "",
+        "several_jits": "",
+    }
+    assert said == [f"1 of 7 programs unchanged since {created} ({path})"]
+    assert after.provenance == (
+        f"the verdicts of 1 of 7 programs were taken over: they are unchanged since {created}; "
+        "their times were not measured",
+    )
+
+
+def test_a_verdict_is_taken_over_whole_but_for_times_and_lines_of_a_file_that_changed(kept, later):
+    (_, before), (_, after, _) = kept, later
+    then, now = before.programs[0], after.programs[0]
+    assert (now.verdict, now.reasons, now.comparisons) == (
+        then.verdict, then.reasons, then.comparisons,
+    )  # fmt: skip
+    assert now.flip.outcome == then.flip.outcome
+    assert now.digest != then.digest
+    assert [each.times for each in now.observations] == [None, None]
+    assert {array.line for each in then.observations for array in each.ledger} == {11}
+    assert {array.line for each in now.observations for array in each.ledger} == {0}
+
+
+def test_a_row_that_was_taken_over_is_taken_over_again_from_where_it_was_measured(kept, later):
+    (_, before), (path, after, _) = kept, later
+    again, said = run_on(path.parent / "model.py", only_changed=path)
+    assert said == [f"6 of 7 programs unchanged since {after.created} ({path})"]
+    assert {row.name: row.taken_from for row in again.programs} == {
+        row.name: row.taken_from or after.created for row in after.programs
+    } | {"several_jits": ""}
+    assert again.programs[0].taken_from == before.created
+
+
+def said_of(path, campaign, **options):
+    """What is announced where no program is there any more."""
+    said = []
+    listing = Listing(programs=(), environment=campaign.environment)
+    options = CampaignOptions(**{"sides": SIDES, "steady_calls": 0, **options})
+    context = Context(Collected(listing), options, path.parent / "folder", announce=said.append)
+    assert unchanged_since(path, context) == {}
+    return said
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "why"),
+    [
+        ({}, {"sides": SIDES[::-1]}, "its sides are jax-legacy, jax-simplified"),
+        ({}, {"reload": True}, "it was measured otherwise: reload False and True"),
+        (
+            {"settings": None}, {},
+            "it does not say how it was measured; run once without --only-changed",
+        ),
+        ({"jaxlib": "0.9"}, {}, "it was measured otherwise: jaxlib 0.9 and {jaxlib}"),
+    ],
+)  # fmt: skip
+def test_nothing_is_taken_over_from_what_was_measured_otherwise(kept, tmp_path, before, now, why):
+    _, campaign = kept
+    environment = campaign.environment
+    changed = campaign.model_copy(
+        update={
+            "environment": environment.model_copy(
+                update={"jaxlib": before.get("jaxlib", environment.jaxlib)}
+            ),
+            "settings": before.get("settings", campaign.settings),
+        }
+    )
+    path = tmp_path / "kept.json"
+    path.write_text(json_file.render(changed))
+    why = why.format(jaxlib=environment.jaxlib)
+    assert said_of(path, campaign, **now) == [f"nothing is taken over from {path}: {why}"]
+
+
+def test_variables_that_jax_and_xla_read_are_settings(kept, monkeypatch):
+    path, campaign = kept
+    monkeypatch.setenv("JAX_DEFAULT_MATMUL_PRECISION", "highest")
+    assert said_of(path, campaign) == [
+        f"nothing is taken over from {path}: it was measured otherwise: "
+        "JAX_DEFAULT_MATMUL_PRECISION unset and highest"
+    ]
+
+
+def reason(kind, outcome, where=""):
+    return FlipReason(kind=kind, outcome=outcome, what="", where=where)
+
+
+@pytest.mark.parametrize(
+    ("reasons", "digest", "is_taken"),
+    [
+        pytest.param((), "other", True, id="nothing is told"),
+        pytest.param([reason("gain", "safe")], "other", True, id="a gain is left out"),
+        pytest.param([reason("time", "safe but slower or larger")], "same", False, id="a time"),
+        pytest.param([reason("outputs", "different", "a.py:1")], "same", True, id="a line"),
+        pytest.param([reason("outputs", "different", "a.py:1")], "other", False, id="old lines"),
+        pytest.param([reason("hazard", "safe", "a.py:1")], "other", True, id="lines looked up"),
+    ],
+)
+def test_a_verdict_that_rests_on_a_time_or_tells_lines_that_may_have_moved_is_found_anew(
+    kept, reasons, digest, is_taken
+):
+    _, campaign = kept
+    row = campaign.programs[0]
+    flip = row.flip.model_copy(update={"reasons": tuple(reasons)})
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=digest)
+    known = row.model_copy(update={"flip": flip, "digest": "same"})
+    assert may_be_taken_over(known, program) == is_taken
+
+
+@pytest.mark.parametrize("option", [["--save", "b.json"], ["--store", "b.db"], ["--resume", "b"]])
+def test_an_option_that_needs_arrays_or_times_is_refused(option, capsys, kept):
+    path, _ = kept
+    assert app.main(["run", "model.py", "--only-changed", str(path), *option]) == 4
+    assert f"--only-changed and {option[0]}: what is taken over has no arrays" in (
+        " ".join(capsys.readouterr().err.split())
+    )
