@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from reports.rows.proofs import Proofs
 
 _PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
-_REPORTS: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
+_REPORTS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "sarif", "json")
 
 
 def prove(
@@ -57,7 +57,7 @@ def prove(
         typer.Option(
             metavar="FORMAT:PATH",
             help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
-            "comment and json. Repeatable.",
+            "comment, junit, sarif and json. Repeatable.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,

@@ -61,6 +61,7 @@ def report(
     import reports
     from reports.output.formats import SUITE_FORMATS
     from reports.rows.grid import Grid
+    from reports.rows.proofs import Proofs
     from reports.rows.suite import SuiteResult
     from reports.rows.suite_runs import SuiteRuns
     from reports.store.reading import load_run
@@ -74,6 +75,8 @@ def report(
     console = display.console()
     if isinstance(loaded, SuiteResult | SuiteRuns):
         check_for(requests, SUITE_FORMATS, "a test-suite")
+    elif isinstance(loaded, Proofs):
+        check_for(requests, SUITE_FORMATS, "proofs")
     elif isinstance(loaded, Grid):
         check_for_versions(requests)
     write_reports(context, console, requests, loaded, rules)

@@ -16,6 +16,7 @@ class Kind(enum.StrEnum):
     GRID = "grid"
     SUITE = "suite"
     SUITE_RUNS = "suite-runs"
+    PROOFS = "proofs"
 
 
 def schema(
@@ -23,7 +24,7 @@ def schema(
         Kind,
         typer.Argument(
             help="A report of one campaign, of a grid over versions of JAX, of a test-suite in "
-            "shadow mode, or of one on stock JAX."
+            "shadow mode, of one on stock JAX, or of proofs."
         ),
     ] = Kind.CAMPAIGN,
 ) -> None:

@@ -114,6 +114,16 @@ def reason_of(claim: Claim) -> str:
     return f"{where}{before} before the flip, {after} after it"
 
 
+def place_of(program: ProvedProgram) -> tuple[str, int]:
+    """Return the line where the forms of a program part, or the one that declares it."""
+    places = [each.place for each in program.claims if each.place is not None]
+    for place in places:
+        if place.file:
+            return place.file, place.line
+    file, _, line = program.source.rpartition(":")
+    return (file, int(line)) if file and line.isdecimal() else (program.source, 0)
+
+
 def _section(program: ProvedProgram) -> Section:
     tone = TONES[program.answer] if program.answer != "proved" else "note"
     lines = tuple(map(Line, reasons_of(program)))

@@ -16,6 +16,7 @@ from reports.output import (
     html_page,
     json_file,
     junit_file,
+    proofs,
     sarif_file,
     suite,
     suite_runs,
@@ -30,6 +31,7 @@ from reports.rows.bench import Bench
 from reports.rows.experiments import Tuning
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
 from reports.rows.grid import Grid
+from reports.rows.proofs import Proofs
 from reports.rows.row import Row
 from reports.rows.suite import SuiteResult
 from reports.rows.suite_runs import SuiteRuns
@@ -109,6 +111,9 @@ _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (SuiteRuns, "junit"): suite_runs.render_junit,
     (SuiteRuns, "sarif"): suite_runs.render_sarif,
     (SuiteRuns, "json"): json_file.render,
+    (Proofs, "junit"): proofs.render_junit,
+    (Proofs, "sarif"): proofs.render_sarif,
+    (Proofs, "json"): json_file.render,
     (Bench, "svg"): bench_plot.render,
     (Tuning, "svg"): tuning_plot.render,
 }
@@ -123,6 +128,7 @@ FORMATS: tuple[ReportFormat, ...] = (
     *_OF_TABLES,
 )
 GRID_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "json", *_OF_TABLES)
+# Of a test-suite, and of proofs.
 SUITE_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "sarif", "json")
 # The names that files of a format usually end in, where that is not the name of the format.
 _SUFFIXES: dict[str, str] = {"comment": "md", "junit": "xml"}

@@ -16,20 +16,21 @@ from pydantic_core import core_schema
 
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.grid import Grid
+from reports.rows.proofs import PROOFS_SCHEMA, Proofs
 from reports.rows.suite import SUITE_SCHEMA, SuiteResult
 from reports.rows.suite_runs import SUITE_RUNS_SCHEMA, SuiteRuns
 
 _SHOWN_ERRORS = 5
 _ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
-ReportKind = Literal["campaign", "grid", "suite", "suite-runs"]
-Result: TypeAlias = Campaign | Grid | SuiteResult | SuiteRuns
+ReportKind = Literal["campaign", "grid", "suite", "suite-runs", "proofs"]
+Result: TypeAlias = Campaign | Grid | SuiteResult | SuiteRuns | Proofs
 
 
 @dataclass(frozen=True)
 class _Kind:
     """A kind of report: its root, its schema version, what it is of, and what writes it."""
 
-    root: type[Campaign] | type[Grid] | type[SuiteResult] | type[SuiteRuns]
+    root: type[Campaign] | type[Grid] | type[SuiteResult] | type[SuiteRuns] | type[Proofs]
     version: int
     words: str
     option: str = "--report json:"
@@ -41,6 +42,7 @@ _KINDS: dict[ReportKind, _Kind] = {
     "grid": _Kind(Grid, SCHEMA_VERSION, "a grid over several versions of JAX"),
     "suite": _Kind(SuiteResult, SUITE_SCHEMA, "a test-suite", _OF_SUITES),
     "suite-runs": _Kind(SuiteRuns, SUITE_RUNS_SCHEMA, "a test-suite on stock JAX", _OF_SUITES),
+    "proofs": _Kind(Proofs, PROOFS_SCHEMA, "proofs"),
 }
 REPORT_KINDS: tuple[ReportKind, ...] = tuple(_KINDS)
 
@@ -82,7 +84,7 @@ def render(result: Result) -> str:
     # and the escape is what "backslashreplace" spells them with.
     rows = result.model_dump(exclude_defaults=True)
     told: dict[str, Any] = {n: rows.pop(n) for n in ("headline", "provenance") if n in rows}
-    if isinstance(result, SuiteResult | SuiteRuns):
+    if isinstance(result, SuiteResult | SuiteRuns | Proofs):
         told["kind"] = result.kind
     told["schema_version"] = result.schema_version
     return _escaped(_lines(told | rows)) + "\n"
@@ -176,10 +178,9 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
 
 def _kind_of(data: dict[str, Any]) -> ReportKind:
-    if data.get("kind") == "suite":
-        return "suite"
-    if data.get("kind") == "suite-runs":
-        return "suite-runs"
+    for kind in ("suite", "suite-runs", "proofs"):
+        if data.get("kind") == kind:
+            return kind
     return "grid" if "versions" in data else "campaign"
 
 

@@ -2,9 +2,13 @@
 
 import json
 
+import jsonschema
 import pytest
+from junitparser import JUnitXml
 
 from parity_tests.cli import app
+from reports import load_result
+from reports.output import json_file
 
 PROGRAMS = """
 import collections
@@ -120,17 +124,60 @@ def undecided(x):
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory):
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("prove")
+
+
+@pytest.fixture(scope="module")
+def found(folder):
     """The report of these programs, and the exit status."""
-    folder = tmp_path_factory.mktemp("prove")
     (folder / "programs.py").write_text(PROGRAMS)
     report = folder / "proofs.json"
     code = app.main(
         ["prove", str(folder / "programs.py"), "-q", "--report", f"json:{report}",
          "--report", f"html:{folder / 'proofs.html'}", "--platforms", "tpu"]
     )  # fmt: skip
-    rows = {each["name"]: each for each in json.loads(report.read_text())["programs"]}
+    rows = {each.name: each.model_dump() for each in load_result(report).programs}
     return code, rows, (folder / "proofs.html").read_text()
+
+
+@pytest.fixture(scope="module")
+def kept(found, folder):
+    """The folder with the JSON of these proofs, and other formats that were written of it."""
+    asked = [f"--report={name}:{folder}/{name}.out" for name in ("junit", "sarif", "html")]
+    assert app.main(["report", str(folder / "proofs.json"), *asked]) == 0
+    return folder
+
+
+def test_a_report_is_written_later_from_the_json_which_fits_its_schema(kept, found):
+    _, _, page = found
+    assert (kept / "html.out").read_text() == page
+    schema = json_file.json_schema("proofs")
+    jsonschema.Draft202012Validator(schema).validate(json.loads((kept / "proofs.json").read_text()))
+
+
+def test_junit_has_a_failure_for_what_is_refuted_and_an_error_for_what_is_not_known(kept):
+    [suite] = JUnitXml.fromfile(str(kept / "junit.out"))
+    kinds = {case.name: [type(each).__name__ for each in case.result] for case in suite}
+    assert kinds["proved"] == kinds["folds"] == []
+    assert kinds["of_another_type"] == kinds["with_another_tree"] == ["Failure"]
+    assert kinds["may_break"] == kinds["parted"] == kinds["undecided"] == ["Error"]
+
+
+def test_sarif_has_the_line_where_forms_part_and_that_of_a_hazard(kept):
+    log = json.loads((kept / "sarif.out").read_text())
+    [run] = log["runs"]
+    lines = {
+        (each["message"]["text"].partition(":")[0], each["ruleId"], each["level"]): (
+            each["locations"][0]["physicalLocation"]["region"]["startLine"]
+        )
+        for each in run["results"]
+    }
+    at = PROGRAMS.splitlines().index
+    assert lines["parted", "parted", "warning"] == at("    return y * (2.0 if FLAG else 3.0)") + 1
+    assert lines["may_break", "may-break", "warning"] == at("    return x @ N") + 1
+    assert ("of_another_type", "refuted", "error") in lines
+    assert not any(name in ("proved", "folds") for name, _, _ in lines)
 
 
 @pytest.mark.parametrize(
@@ -203,7 +250,7 @@ def test_a_refuted_program_fails_the_command_and_the_page_says_it(found):
 def test_what_xla_folds_in_one_form_is_told_and_breaks_nothing(found):
     _, rows, _ = found
     [fold] = rows["folds"]["folded"]
-    assert (fold["gist"], rows["folds"]["hazards"]) == ("`exp`", [])
+    assert (fold["gist"], rows["folds"]["hazards"]) == ("`exp`", ())
     assert [name for name, row in rows.items() if row.get("folded")] == ["folds"]
 
 
