@@ -18,7 +18,7 @@ from parity_tests.exception_texts import first_line
 from parity_tests.judge import effects
 from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
-from reports.rows import Comparison, Failure, Side, metrics
+from reports.rows import Comparison, Failure, Observation, Side, metrics
 from reports.rows.check_names import AGREE
 from reports.rows.grid_row import VersionChange, VersionOutcome
 
@@ -119,6 +119,7 @@ def _judged(left: Evidence, right: Evidence, truth: tuple[Value, ...]) -> dict[s
     return {
         "outcome": outcome,
         "detail": detail,
+        "by_numbers": "" if arguments or captured else _by_numbers(one, two),
         "causes": () if outcome == "equal" else (*arguments, *captured),
         "judged": judged,
         "counters": tuple(_shown(each) for each in compared if _is_other_count(each)),
@@ -174,6 +175,21 @@ def _in_words(comparison: Comparison) -> str:
         return f"{comparison.metric}: {comparison.detail}"
     values = f"{comparison.left_value} against {comparison.right_value}"
     return f"{comparison.metric}: {values} ({comparison.detail})"
+
+
+def _by_numbers(before: Observation, after: Observation) -> str:
+    """Say whether two versions of JAX trace and lower a program alike, by its digests."""
+    if before.numbers is None or after.numbers is None or "" not in after.numbers.modules:
+        return ""
+    one, two = before.numbers, after.numbers
+    modules = one.modules[""], two.modules[""]
+    pairs = (one.jaxpr, two.jaxpr), modules
+    if any(each.undecided for pair in pairs for each in pair):
+        return ""
+    is_traced_alike, is_lowered_alike = (left.digest == right.digest for left, right in pairs)
+    if not is_traced_alike:
+        return "traced otherwise, lowered alike" if is_lowered_alike else "traced otherwise"
+    return "traced and lowered alike" if is_lowered_alike else "lowered otherwise"
 
 
 # -- counters --------------------------------------------------------------------------------------

@@ -129,15 +129,37 @@ def _attributes(*names: str) -> Callable[[type], Encoder]:
     return of_class
 
 
+# Slots that JAX has added since 0.10, and how what all programs had before is encoded.
+_ADDED_SLOTS = {
+    ("JaxprEqnContext", "cur_layout_mode"): b"(jax._src.layout.LayoutMode 4:AUTO)",
+    ("JaxprEqnContext", "no_collectives"): b"(frozenset :)",
+    ("ManualAxisType", "unreduced_kind"): b"n",
+    ("ShapedArray", "layout"): b"(jax._src.layout.AutoLayoutSingleton 10:AutoLayout)",
+}
+
+
 def _slots(kind: type) -> Encoder:
-    """Encode an interned object of JAX by its slots; those that cache something say nothing."""
+    """Encode an interned object of JAX by its slots; those that cache something say nothing.
+
+    A slot that a release has added says nothing where it has the value of the releases before.
+    """
     names = [
         name
         for each in reversed(kind.__mro__)
         for name in getattr(each, "__slots__", ())
         if _has_meaning(name)
     ]
-    return _attributes(*names)(kind)
+    added = {name: _ADDED_SLOTS.get((kind.__name__, name)) for name in names}
+    tag, always = name_of(kind), [name for name in names if added[name] is None]
+
+    def of_slots(value: Any) -> bytes:
+        parts = [encoded(getattr(value, name)) for name in always]
+        for name, before in added.items():
+            if before is not None and (now := encoded(getattr(value, name))) != before:
+                parts.append(_tagged(name, now))
+        return _tagged(tag, *parts)
+
+    return of_slots
 
 
 def _has_meaning(field: str) -> bool:

@@ -299,10 +299,11 @@ def _across(changes: Sequence[VersionChange]) -> Table:
             Cell(each.outcome, tone=tone_of(each.outcome)),
             each.detail,
             "; ".join(each.causes),
+            each.by_numbers or NOTHING,
         )
         for each in changes
     )
-    titles = ("flag", "from", "to", "outcome", "what", "other inputs")
+    titles = ("flag", "from", "to", "outcome", "what", "other inputs", "by its digests")
     return Table("From version to version, the flag left alone", columns(titles), rows)
 
 

@@ -41,6 +41,8 @@ class VersionChange(Row):
     detail: str  # how far outputs are apart, or what failed
     # Its source, arguments and captured arrays, if they are others, where outputs are not equal.
     causes: tuple[str, ...] = ()
+    # By the digests of its jaxpr and of its module: "lowered otherwise"; "" where one is not known.
+    by_numbers: str = ""
     judged: tuple[Comparison, ...] = ()  # of outputs, their types and placement, and of effects
     counters: tuple[Comparison, ...] = ()  # that are not equal: shown, and judged by nobody
 

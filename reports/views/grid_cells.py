@@ -153,6 +153,7 @@ def alike(grid: Grid, rows: Sequence[GridRow]) -> list[list[GridRow]]:
                 e.after,
                 e.outcome,
                 e.causes,
+                e.by_numbers,
                 e.detail if e.outcome != "equal" else "",
             )
             for e in grid.changes_of(row.name)
@@ -192,14 +193,15 @@ def first_changed(change: FlipChange) -> str:
 
 
 def said_of(change: VersionChange) -> str:
-    """Say what changed between two versions, and from which inputs on.
+    """Say what changed between two versions, from which inputs on, and in which stage of JAX.
 
     Example::
 
-        said_of(change) == "0.10.2 to 0.11.2: equal: bitwise equal"
+        said_of(change) == "0.10.2 to 0.11.2: equal: bitwise equal; traced and lowered alike"
     """
     causes = f" (inputs: {'; '.join(change.causes)})" if change.causes else ""
-    return f"{change.before} to {change.after}: {change.outcome}: {change.detail}{causes}"
+    stage = f"; {change.by_numbers}" if change.by_numbers else ""
+    return f"{change.before} to {change.after}: {change.outcome}: {change.detail}{causes}{stage}"
 
 
 def counters_of(change: VersionChange) -> Iterator[str]:

@@ -17,6 +17,7 @@ from reports.rows import (
     StageTimes,
 )
 from reports.rows.calls import Effect, Effects
+from reports.rows.observation import Numbers, ProgramNumber
 
 ONE = np.float32([1.0, 2.0])
 
@@ -181,6 +182,31 @@ def test_effects_are_judged():
     )
     assert found == "different"
     assert "log (model.py:3) is called 1 time against 2 times" in detail
+
+
+def numbered(jaxpr, module):
+    """Evidence with these digests; "" is undecided."""
+
+    def of(digest):
+        return ProgramNumber(digest=digest, undecided="" if digest else "a primitive")
+
+    return evidence(numbers=Numbers(jaxpr=of(jaxpr), modules={"": of(module)}))
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (("j", "m"), "traced and lowered alike"),
+        (("j", "n"), "lowered otherwise"),
+        (("k", "m"), "traced otherwise, lowered alike"),
+        (("k", "n"), "traced otherwise"),
+        (("", "m"), ""),
+        (("j", ""), ""),
+    ],
+)
+def test_digests_say_in_which_stage_jax_changed(after, said):
+    [change] = judged(numbered("j", "m"), numbered(*after))
+    assert change.by_numbers == said
 
 
 def test_other_arguments_say_nothing_of_the_outputs():
