@@ -87,8 +87,18 @@ def unwrapped(value: Any) -> Any:
 @jax_defaults()
 def digest_of(value: Any) -> str:
     """Return the sha256 of the bytes of an array; of a typed PRNG key, of its key data."""
-    host = np.asarray(words_of(value))
-    return hashlib.sha256(np.ascontiguousarray(host).tobytes()).hexdigest()
+    return sha256_of(np.asarray(words_of(value)))
+
+
+def sha256_of(array: np.ndarray[Any, Any]) -> str:
+    """Return the sha256 of an array's bytes in row-major order, without a copy of those that are.
+
+    Example::
+
+        sha256_of(np.zeros(3)) == sha256_of(np.zeros((3, 1)))
+    """
+    octets = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    return hashlib.sha256(octets.data).hexdigest()
 
 
 def words_of(value: Any) -> Any:

@@ -7,7 +7,6 @@ inlined array away.
 from __future__ import annotations
 
 import functools
-import hashlib
 import math
 import re
 from collections import Counter
@@ -19,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from parity_tests.jaxpr.captured import CapturedValue, identity, words_of
+from parity_tests.jaxpr.captured import CapturedValue, identity, sha256_of, words_of
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses, stock_const_args
 from parity_tests.jaxpr.source_places import code_at
 from parity_tests.observe import stablehlo
@@ -252,7 +251,7 @@ def _physical_digest(array: CapturedValue) -> str:
     physical = _physical(array)
     if array.key or physical is array.value:
         return array.digest()
-    return hashlib.sha256(np.ascontiguousarray(physical).tobytes()).hexdigest()
+    return sha256_of(np.asarray(physical))
 
 
 class OptimisedConstants:

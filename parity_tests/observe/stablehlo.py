@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from parity_tests.jaxpr.captured import sha256_of
+
 _MOST_PRINTED = 8  # elements of a constant
 _ELIDED = "__elided__"  # what MLIR prints in the place of more
 
@@ -194,7 +196,7 @@ def _digest(operation: Any) -> str | None:
         value = np.asarray(operation.attributes["value"])
     except (TypeError, ValueError):
         return _digest_of_text(operation)
-    return hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+    return sha256_of(value)
 
 
 def _digest_of_text(operation: Any) -> str | None:

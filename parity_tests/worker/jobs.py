@@ -226,13 +226,16 @@ class _Runner:
                 return measure.Measured(failed), None
             finally:
                 self.process.has_imported(job.target)
+            once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None
             if how.proves:
                 found = measure.number(
-                    program, how.side, name=job.name, platforms=how.platforms,
+                    once.program if once else program,
+                    how.side,
+                    name=job.name,
+                    platforms=how.platforms,
                     on_stage=lambda name: self.say(f"stage {name}"),
-                )  # fmt: skip
-                return measure.Measured(found), None
-            once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None
+                )
+                return measure.Measured(found), once
             measured = measure.measure(
                 once.program if once else program,
                 how.side,
