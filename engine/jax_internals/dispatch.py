@@ -213,6 +213,19 @@ def evaluated(closed_jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> Sequence[An
     return core.jaxpr_as_fun(closed_jaxpr)(*operands)
 
 
+class WatchedJitInfo(pjit.PjitInfo):
+    """The jit options of a function that JAX jits by itself; `told` hears of each of its traces."""
+
+    told: Callable[..., object]
+
+
+def watched_jit(fun: Callable[..., Any], info: JitInfo, told: Callable[..., object]) -> Any:
+    """Make what `jax.jit` makes, JAX's own dispatcher; see `hooks.tell_traces`."""
+    watched = WatchedJitInfo(*info)
+    watched.told = told
+    return pjit._cpp_pjit(fun, watched)
+
+
 class EngineJitInfo(pjit.PjitInfo):
     """The jit options of an engine dispatcher; the type marks it as ours, `trace` traces it.
 

@@ -1,14 +1,16 @@
-"""A watcher: what a tester puts around each program that the engine executes, in all threads.
+"""Watchers: what a tester puts around each program that the engine executes, in all threads.
 
 Without a watcher nothing here costs a call anything. With one, jaxlib's dispatcher is told to keep
 no executable, so that every call passes through Python and the watcher sees it.
+
+A `StockTrace` is what a tester is told of a program that stock JAX traces (`engine.api.told_jit`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from engine.configuration.parsing import Side
 from engine.ir.jaxprs import ClosedJaxpr
@@ -40,6 +42,41 @@ class Execution:
     run_on: Callable[[Side, Sequence[Any]], Sequence[Any]]
     is_one_program: Callable[[], bool]
     options: Callable[[], Sequence[str]]
+
+
+class TracedForm(NamedTuple):
+    """A program in one of its forms, and the tree of its results."""
+
+    closed_jaxpr: ClosedJaxpr
+    out_tree: Any
+
+
+@dataclass(frozen=True, eq=False)
+class StockTrace:
+    """A program that stock JAX has traced, for a call or a stage that has not begun.
+
+    - `side`: the form that JAX emits in this process.
+    - `form`: the program in this form; its closed_jaxpr is the same object for the same program.
+    - `fun`, `name`, `jit_info`: the function, its name, and JAX's record of its jit options.
+    - `operands`: the flat arguments, static ones left out.
+    - `donated`: for each operand, whether the program donates it.
+    - `executes`: whether a call executes the program itself, and not its derivative or batch.
+    - `on(side)`: trace the function again, in the form and by the pipeline of a side.
+    - `again()`: trace it again as JAX has, and the functions within it, too.
+
+    What these two trace is nobody else's: JAX's caches keep none of it for the function.
+    """
+
+    side: Side
+    form: TracedForm
+    fun: Callable[..., Any]
+    name: str
+    jit_info: Any
+    operands: Sequence[Any]
+    donated: Sequence[bool]
+    executes: bool
+    on: Callable[[Side], TracedForm]
+    again: Callable[[], TracedForm]
 
 
 Watcher: TypeAlias = Callable[[Execution], Sequence[Any]]

@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import RUNGS
+from reports.documents.proofs import is_told, reasons_of, state_of
+from reports.rows.claims import ANSWERS
 from reports.rows.suite import SuiteDifference, SuiteResult
 from reports.views.suite_texts import (
-    NOT_SEEN,
     RUNGS_IN_WORDS,
+    answer_of_proofs,
     captured,
     entry,
     headline,
     measured,
+    not_seen,
+    ran,
     rule,
     states,
     what_differs,
@@ -57,11 +61,10 @@ def _lines(row: SuiteDifference) -> Iterator[str]:
 
 
 def summary_lines(result: SuiteResult) -> Iterator[str]:
-    """Yield what was compared, what differs grouped by program, and what was not compared."""
-    yield (
-        f"{counted(len(result.programs), 'program')} of {counted(result.tests, 'test')} ran on "
-        f"both pipelines; the tests saw {result.sees}"
-    )
+    """Yield what was compared or proved, what differs by program, and what was left out."""
+    if result.is_proof:
+        yield answer_of_proofs(result)
+    yield ran(result)
     rungs = Counter(each.rung for each in result.programs if each.rung)
     for rung in RUNGS:
         if rungs[rung]:
@@ -70,7 +73,8 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
     if same:
         yield f"  {same} of these captured nothing: both sides run one executable"
     yield from _not_compared(result)
-    yield NOT_SEEN
+    yield from _not_proved(result)
+    yield not_seen(result)
     if said := states(result):
         yield f"differences: {said}"
     yield from _differences(result.failing)
@@ -82,7 +86,8 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
     if result.measured:
         yield measured(result)
         yield from map(rule, result.measured.rules)
-    yield from (f"not shadowed: {each}" for each in result.outside)
+    left_out = "not proved" if result.is_proof else "not shadowed"
+    yield from (f"{left_out}: {each}" for each in result.outside)
     for process in result.lost:
         where = f" in {process.test}" if process.test else ""
         yield f"lost: {process.worker}{where}: {process.what}"
@@ -94,6 +99,17 @@ def _not_compared(result: SuiteResult) -> Iterator[str]:
         example = next(each for each in result.programs if why in each.not_compared)
         programs = f"{counted(count, 'program')}, as {example.name} ({example.source})"
         yield f"not compared each time: {programs}: {why}"
+
+
+def _not_proved(result: SuiteResult) -> Iterator[str]:
+    """Yield the programs that are not proved or may break, and why, the worst first."""
+    proofs = [(each, each.proof) for each in result.programs if each.proof is not None]
+    for each, proof in sorted(proofs, key=lambda pair: ANSWERS.index(pair[1].answer)):
+        if is_told(proof):
+            where = f" ({each.source})" if each.source else ""
+            test = f", in {each.test}" if each.test else ""
+            yield f"{state_of(proof)}: `{each.name}`{where}{test}"
+            yield from (f"  {line}" for line in reasons_of(proof))
 
 
 def _differences(differences: Sequence[SuiteDifference]) -> Iterator[str]:
