@@ -199,35 +199,34 @@ def make_jaxpr(
     return traced
 
 
-def told_jit(watcher: Callable[[watching.StockTrace], object]) -> Callable[..., Any]:
-    """Return a function that jits as `jax.jit` does; a watcher is told each program that it traces.
+@functools.wraps(jax_internals.stock_jit)
+def watched_jit(fun: Callable[..., Any] | _NotGiven = _NOT_GIVEN, /, **options: Any) -> Any:
+    """Jit a function as `jax.jit` does; whoever watches traces is told each program that it traces.
 
-    What it jits is JAX's own in everything. A program that JAX traces into another one is a part of
+    The result is JAX's own in everything. A program that JAX traces into another one is a part of
     that, and is not told by itself.
 
     Example::
 
-        jax.jit = told_jit(lambda trace: print(trace.name, trace.form.closed_jaxpr))
+        watching.watch_traces(lambda trace: print(trace.name, trace.form.closed_jaxpr))
+        jax.jit = watched_jit
     """
-    jax_internals.tell_traces()
+    jax_internals.tell_traces(_tell)
+    if isinstance(fun, _NotGiven):
+        jax_internals.stock_jit(**options)  # a misspelled option fails here, where it was written
+        return functools.partial(watched_jit, **options)
+    return jax_internals.watched_jit(fun, jax_internals.jit_info(fun, options))
 
-    def told(
-        fun: Callable[..., Any],
-        info: jax_internals.JitInfo,
-        call: tuple[Any, ...],
-        program: jax_internals.PjitParams,
-        operands: list[Any],
-    ) -> None:
+
+def _tell(
+    fun: Callable[..., Any],
+    info: jax_internals.JitInfo,
+    call: tuple[Any, ...],
+    program: jax_internals.PjitParams,
+    operands: list[Any],
+) -> None:
+    if (watcher := watching.trace_watcher()) is not None:
         watcher(_stock_trace(fun, info, call, program, operands))
-
-    @functools.wraps(jax_internals.stock_jit)
-    def jit(fun: Callable[..., Any] | _NotGiven = _NOT_GIVEN, /, **options: Any) -> Any:
-        if isinstance(fun, _NotGiven):
-            jax_internals.stock_jit(**options)  # a misspelled option fails here
-            return functools.partial(jit, **options)
-        return jax_internals.watched_jit(fun, jax_internals.jit_info(fun, options), told)
-
-    return jit
 
 
 def _stock_trace(

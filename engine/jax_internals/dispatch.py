@@ -214,16 +214,15 @@ def evaluated(closed_jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> Sequence[An
 
 
 class WatchedJitInfo(pjit.PjitInfo):
-    """The jit options of a function that JAX jits by itself; `told` hears of each of its traces."""
+    """The jit options of a function that JAX jits by itself, and whose traces are told.
 
-    told: Callable[..., object]
+    A type and no attribute, because users pickle jitted functions with all that they hold.
+    """
 
 
-def watched_jit(fun: Callable[..., Any], info: JitInfo, told: Callable[..., object]) -> Any:
-    """Make what `jax.jit` makes, JAX's own dispatcher; see `hooks.tell_traces`."""
-    watched = WatchedJitInfo(*info)
-    watched.told = told
-    return pjit._cpp_pjit(fun, watched)
+def watched_jit(fun: Callable[..., Any], info: JitInfo) -> Any:
+    """Make what `jax.jit` makes, JAX's own dispatcher; `hooks.tell_traces` tells its traces."""
+    return pjit._cpp_pjit(fun, WatchedJitInfo(*info))
 
 
 class EngineJitInfo(pjit.PjitInfo):

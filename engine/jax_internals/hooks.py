@@ -160,12 +160,13 @@ def _trace_dispatchers() -> None:
 
 
 @functools.cache
-def tell_traces() -> None:
-    """Tell whoever watches a jitted function of JAX's own each program that JAX has traced of it.
+def tell_traces(told: Callable[..., object]) -> None:
+    """Tell a function each program that JAX has traced of a function with a `WatchedJitInfo`.
 
-    JAX asks `_infer_params` for the program of each call that its dispatcher does not know, and of
-    each stage. What becomes a part of a program that JAX is tracing is not told. Installed on
-    demand: it makes the stack of each trace a frame deeper.
+    `told` takes the function, its options, its arguments as (args, kwargs), JAX's record of the
+    program, and the flat operands. JAX asks `_infer_params` for the program of each call that its
+    dispatcher does not know, and of each stage. What becomes a part of a program that JAX is
+    tracing is not told. Installed on demand: it makes the stack of each trace a frame deeper.
     """
     stock = pjit._infer_params
 
@@ -173,7 +174,7 @@ def tell_traces() -> None:
     def tell(fun: Any, ji: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         program, operands = stock(fun, ji, args, kwargs)
         if type(ji) is WatchedJitInfo and not staged_by_jax():
-            ji.told(fun, ji, (args, kwargs), program, operands)
+            told(fun, ji, (args, kwargs), program, operands)
         return program, operands
 
     pjit._infer_params = tell

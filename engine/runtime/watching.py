@@ -3,7 +3,7 @@
 Without a watcher nothing here costs a call anything. With one, jaxlib's dispatcher is told to keep
 no executable, so that every call passes through Python and the watcher sees it.
 
-A `StockTrace` is what a tester is told of a program that stock JAX traces (`engine.api.told_jit`).
+Another one is told what stock JAX traces, where `engine.api.watched_jit` has jitted it.
 """
 
 from __future__ import annotations
@@ -101,3 +101,17 @@ def watch(watcher: Watcher | None) -> None:
 def watcher() -> Watcher | None:
     """Return the watcher of this process, or None."""
     return _watcher
+
+
+_trace_watcher: Callable[[StockTrace], object] | None = None
+
+
+def watch_traces(watcher: Callable[[StockTrace], object] | None) -> None:
+    """Tell `watcher` each program that JAX traces of what `watched_jit` jitted; None ends it."""
+    global _trace_watcher
+    _trace_watcher = watcher
+
+
+def trace_watcher() -> Callable[[StockTrace], object] | None:
+    """Return the watcher of traces of this process, or None."""
+    return _trace_watcher

@@ -16,9 +16,9 @@ import jax
 import numpy as np
 import pytest
 
-from engine.api import pipeline_of, told_jit
+from engine.api import pipeline_of
 from engine.configuration.parsing import Side as OurSide
-from engine.runtime.watching import StockTrace, TracedForm
+from engine.runtime.watching import StockTrace, TracedForm, watch_traces
 from parity_tests.exception_texts import named
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.failures import it_raised
@@ -40,25 +40,31 @@ _DERIVED = (
 _RAISED = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
 
 
+def prove_with(recorder: Recorder) -> Prover:
+    """Let a prover be told all programs that JAX traces from now on, and return it."""
+    prover = Prover(recorder)
+    watch_traces(prover)
+    return prover
+
+
 class Prover:
-    """What `jax.jit` tells of its traces: proves each program once, and records the answer."""
+    """The watcher of JAX's traces: proves each program once, and records the answer."""
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
         self._here = threading.local()  # whether this thread is proving
-        self._is_stopped = False
         # Hazards depend on the arguments of a call, of which each kind is looked at once.
         self._kinds: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
         # Until a program is traced: asking an idle JAX would start a backend.
         self.backend = self.device_kind = ""
-        self.jit: Callable[..., Any] = told_jit(self._told)
 
     def stop(self) -> None:
         """Prove no more."""
-        self._is_stopped = True
+        watch_traces(None)
 
-    def _told(self, trace: StockTrace) -> None:
-        if self._is_stopped or getattr(self._here, "is_proving", False):
+    def __call__(self, trace: StockTrace) -> None:
+        """Prove a program that JAX has traced, if it is new, or called otherwise than before."""
+        if getattr(self._here, "is_proving", False):
             return  # traced again, or what reading arrays has JAX trace
         self._here.is_proving = True
         try:
@@ -78,7 +84,7 @@ class Prover:
         self._kinds[closed].add(kind)
         known = seen.proof.claims[0] if seen.proof else None
         found = known or proved(trace)
-        self._recorder.proved(seen, _contract(trace, found))
+        self._recorder.proved(seen, _contract(trace, found, captures=seen.row.captured > 0))
         if found.answer == "refuted":
             self._recorder.differs(_difference(seen, trace, found))
 
@@ -136,10 +142,10 @@ def _claim(before: TracedForm, after: TracedForm) -> Claim:
     return claim("jaxpr", "", numbers[0], numbers[1], types)
 
 
-def _contract(trace: StockTrace, found: Claim) -> Proof:
+def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> Proof:
     """Return a claim, with what may break for these arguments."""
     reservations = () if trace.executes else (_DERIVED,)
-    if not captured_arrays(trace.form.closed_jaxpr):
+    if not captures:
         return Proof(answer=found.answer, claims=(found,), reservations=reservations)
     # The user's own arrays, for it counts who holds them: the second trace has copies.
     simplified = pipeline_of("simplified").normalize(trace.form.closed_jaxpr)

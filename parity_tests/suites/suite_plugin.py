@@ -63,10 +63,9 @@ class SuitePlugin:
         """Return the functions to put in the place of JAX's; JAX and the engine are there."""
         if self._mode != "prove":
             return swapping.functions_of_engine(self._sees)
-        from parity_tests.suites.proving import Prover
+        from engine.api import watched_jit
 
-        self._watcher = Prover(self._recorder)
-        return {"jit": self._watcher.jit}
+        return {"jit": watched_jit}
 
     def _begin(self) -> None:
         """Begin to watch, as soon as our functions are in the place of JAX's."""
@@ -80,6 +79,10 @@ class SuitePlugin:
             from parity_tests.suites.shadowing import watch_with
 
             self._watcher = watch_with(self._recorder)
+        elif self._mode == "prove":
+            from parity_tests.suites.proving import prove_with
+
+            self._watcher = prove_with(self._recorder)
         if self._judges:
             os.register_at_fork(after_in_child=self._in_child)
 

@@ -47,7 +47,7 @@ def ran(result: SuiteResult, *, compared: str = "") -> str:
     """
     programs, tests = counted(len(result.programs), "program"), counted(result.tests, "test")
     if result.is_proof:
-        return f"{programs} of {tests}, each traced in {_OUR_FORMS}"
+        return f"{programs}, each traced in {_OUR_FORMS}"
     return f"{programs} of {tests} ran on both pipelines{compared}; the tests saw {result.sees}"
 
 
