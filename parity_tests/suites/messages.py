@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import RUNGS
-from reports.documents.proofs import is_told, reasons_of, state_of
+from reports.documents.proofs import is_told, reasons_of
 from reports.rows.claims import ANSWERS
-from reports.rows.suite import SuiteDifference, SuiteResult
+from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
     RUNGS_IN_WORDS,
     answer_of_proofs,
@@ -25,7 +25,7 @@ from reports.views.suite_texts import (
 )
 from reports.views.texts import counted
 
-MOST = 5  # differences, and captured arrays of each, that a message lists
+MOST = 5  # differences, captured arrays of each, and reasons, that a message lists
 
 
 def message_of(differences: Sequence[SuiteDifference]) -> str:
@@ -102,14 +102,21 @@ def _not_compared(result: SuiteResult) -> Iterator[str]:
 
 
 def _not_proved(result: SuiteResult) -> Iterator[str]:
-    """Yield the programs that are not proved or may break, and why, the worst first."""
-    proofs = [(each, each.proof) for each in result.programs if each.proof is not None]
-    for each, proof in sorted(proofs, key=lambda pair: ANSWERS.index(pair[1].answer)):
-        if is_told(proof):
-            where = f" ({each.source})" if each.source else ""
-            test = f", in {each.test}" if each.test else ""
-            yield f"{state_of(proof)}: `{each.name}`{where}{test}"
-            yield from (f"  {line}" for line in reasons_of(proof))
+    """Yield the functions that are not proved or may break, and why, the worst first."""
+    groups: dict[tuple[int, bool, str, str], list[SuiteProgram]] = {}
+    for each in result.programs:
+        if each.proof is not None and is_told(each.proof):
+            rank = ANSWERS.index(each.proof.answer), not each.proof.may_break
+            groups.setdefault((*rank, each.source, each.name), []).append(each)
+    for (rank, is_clean, source, name), rows in sorted(groups.items()):
+        state = ANSWERS[rank] if is_clean else f"{ANSWERS[rank]}, may still break"
+        where = f" ({source})" if source else ""
+        count = f", {counted(len(rows), 'program')}" if len(rows) > 1 else ""
+        yield f"{state}: `{name}`{where}{count}, as in {rows[0].test or 'no test'}"
+        reasons = dict.fromkeys(why for row in rows if row.proof for why in reasons_of(row.proof))
+        yield from (f"  {why}" for why in list(reasons)[:MOST])
+        if (more := len(reasons) - MOST) > 0:
+            yield f"  and {counted(more, 'more reason')}"
 
 
 def _differences(differences: Sequence[SuiteDifference]) -> Iterator[str]:

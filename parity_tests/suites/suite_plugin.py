@@ -29,6 +29,12 @@ from reports.views.texts import visible
 _FOLDER = "constparity_journals"  # the key in the input of a worker
 
 
+_TRACED_TWICE = (
+    "what it jits was traced twice, to prove it: a test that counts traces, prints or warnings may "
+    "fail by that alone"
+)
+
+
 def side_seen(options: Any) -> Side:
     """Return the side whose results the tests see."""
     match options.constparity:
@@ -142,6 +148,8 @@ class SuitePlugin:
                 now.skipped = isinstance(error, pytest.skip.Exception)
                 if now.differences:
                     item.add_report_section(phase, "constparity", message_of(self._marked(now)))
+                elif self._mode == "prove" and now.ran and not now.skipped:
+                    item.add_report_section(phase, "constparity", _TRACED_TWICE)
                 raise
             finally:
                 if phase == "call" and swapping.is_replaced():

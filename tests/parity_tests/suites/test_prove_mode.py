@@ -111,6 +111,12 @@ def test_counts_traces():
     assert len(traces) == 4
 
 
+def test_fails_by_the_second_trace():
+    traces = []
+    jax.jit(lambda x: traces.append(1) or x)(1.0)
+    assert len(traces) == 1
+
+
 def test_draws():
     @jax.jit
     def draws(x):
@@ -172,7 +178,7 @@ def test_explicit():
 
 PROVED = {
     "plain", "derivative_within", "tree", "folds", "donates", "can_be_overwritten", "derived",
-    "counts_traces", "compiles_once",
+    "counts_traces", "compiles_once", "<lambda>",
 }  # fmt: skip
 
 
@@ -188,14 +194,15 @@ def by_name(result):
     return {each.name: each for each in result.programs}
 
 
-def test_a_refuted_program_fails_its_test_and_no_other_program_fails_one(ran):
+def test_a_refuted_program_fails_its_test_and_no_other_answer_fails_one(ran):
     run, result = ran
     assert run.returncode == 1
-    assert run.outcomes == {"failed": 1, "passed": PROGRAMS.count("def test_") - 1}, run.output
+    assert run.outcomes == {"failed": 2, "passed": PROGRAMS.count("def test_") - 2}, run.output
     [difference] = result.differences
     assert difference.test == "test_planted.py::test_reads_more"
     assert "constparity: legacy and simplified are two computations in `reads_more`" in run.output
     assert "its type was ~float32[] -> ~float32[], float32[64]" in run.output
+    assert run.output.count("what it jits was traced twice, to prove it") == 1
 
 
 def test_each_program_has_its_answer(ran):
@@ -220,11 +227,11 @@ def test_what_may_still_break_is_told_beside_the_proof(ran):
 def test_the_section_says_how_many_are_proved_and_why_others_are_not(ran):
     section = ran[0].section
     assert section[0] == (
-        "proof: 10 of 14 programs proved; 3 of these may still break; "
+        "proof: 11 of 15 programs proved; 3 of these may still break; "
         "XLA folds constants of 1, so their bits may differ"
     )
     assert section[1] == (
-        "14 programs, each traced in our two forms, because JAX takes its flag once, when it is "
+        "15 programs, each traced in our two forms, because JAX takes its flag once, when it is "
         "imported"
     )
     told = "\n".join(section)
