@@ -26,7 +26,7 @@ from engine.runtime import watching
 from engine.runtime.execution import run
 from engine.runtime.lowering import lower_plan, plan_of
 from engine.stages import Traced
-from engine.tracing import executing, side_asked_for, side_now, tracing_for
+from engine.tracing import executing, side_asked_for, side_now, tracing_anew, tracing_for
 
 # Read at import, so that a user may replace it: `jax.make_jaxpr = engine.make_jaxpr`.
 _jax_make_jaxpr: Any = jax.make_jaxpr
@@ -197,6 +197,80 @@ def make_jaxpr(
 
     traced.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
     return traced
+
+
+@functools.wraps(jax_internals.stock_jit)
+def watched_jit(fun: Callable[..., Any] | _NotGiven = _NOT_GIVEN, /, **options: Any) -> Any:
+    """Jit a function as `jax.jit` does; whoever watches traces is told each program that it traces.
+
+    The result is JAX's own in everything. A program that JAX traces into another one is a part of
+    that, and is not told by itself.
+
+    Example::
+
+        watching.watch_traces(lambda trace: print(trace.name, trace.form.closed_jaxpr))
+        jax.jit = watched_jit
+    """
+    jax_internals.tell_traces(_tell)
+    if isinstance(fun, _NotGiven):
+        jax_internals.stock_jit(**options)  # a misspelled option fails here, where it was written
+        return functools.partial(watched_jit, **options)
+    return jax_internals.watched_jit(fun, jax_internals.jit_info(fun, options))
+
+
+def _tell(
+    fun: Callable[..., Any],
+    info: jax_internals.JitInfo,
+    call: tuple[Any, ...],
+    program: jax_internals.PjitParams,
+    operands: list[Any],
+) -> None:
+    if (watcher := watching.trace_watcher()) is not None:
+        watcher(_stock_trace(fun, info, call, program, operands))
+
+
+def _stock_trace(
+    fun: Callable[..., Any],
+    info: jax_internals.JitInfo,
+    call: tuple[Any, ...],
+    program: jax_internals.PjitParams,
+    operands: list[Any],
+) -> watching.StockTrace:
+    def traced() -> jax_internals.PjitParams:
+        # Another function for each trace, so that JAX's caches hold it no longer than its caller.
+        @functools.wraps(fun)
+        def again(*args: Any, **kwargs: Any) -> Any:
+            return fun(*args, **kwargs)
+
+        return jax_internals.infer_params(again, info, *call)[0]
+
+    def on(side: Side) -> watching.TracedForm:
+        with _InForce(side, _NO_KEYWORDS) as in_force:
+            return _form_of(_named(traced(), in_force))
+
+    def again() -> watching.TracedForm:
+        with tracing_anew():
+            return _form_of(traced())
+
+    return watching.StockTrace(
+        "simplified" if jax_internals.jax_emits_simplified_jaxprs() else "legacy",
+        _form_of(program),
+        fun,
+        str(program.params["name"]),
+        info,
+        operands,
+        program.params["donated_invars"],
+        jax_internals.outside_of_transformations(),
+        on,
+        again,
+    )
+
+
+_NO_KEYWORDS = parse_jit_keywords(None, None, None)
+
+
+def _form_of(program: jax_internals.PjitParams) -> watching.TracedForm:
+    return watching.TracedForm(program.params["jaxpr"], program.out_tree)
 
 
 # -- tracing and calling ---------------------------------------------------------------------------

@@ -8,6 +8,7 @@ of two representations. A function that JAX evaluates by itself after all, as an
 from __future__ import annotations
 
 import contextlib
+import itertools
 import threading
 from collections.abc import Iterator
 from typing import Any, Self
@@ -28,6 +29,11 @@ _pipeline = jax_internals.TracedSetting("constparity_pipeline", None, in_trace_k
 # The side that this program asked for, where it is traced in the form of the other one; else None,
 # so that most traces of plain JAX and of the engine have one key.
 _asked_for = jax_internals.TracedSetting("constparity_asked_for", None, in_trace_key=True)
+
+
+# Which repetition of a trace this is; a number of its own keeps JAX from finding an earlier one.
+_repetition = jax_internals.TracedSetting("constparity_repetition", None, in_trace_key=True)
+_repetitions = itertools.count(1)
 
 
 class _Outside(threading.local):
@@ -84,6 +90,11 @@ def standing_alone() -> Iterator[None]:
     """Trace within this block without joining the enclosing program, as for an export."""
     with _pipeline.local(None), jax.core.eval_context():
         yield
+
+
+def tracing_anew() -> contextlib.AbstractContextManager[None]:
+    """Have JAX trace each function within this block, also those that it has traced before."""
+    return _repetition.local(next(_repetitions))
 
 
 class tracing_for:

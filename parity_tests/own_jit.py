@@ -301,8 +301,11 @@ def options_of(jitted: Any) -> dict[str, Any]:
     Raises `PrivateNameError` where JAX has these options elsewhere.
     """
     info = jit_info(jitted)
-    if info is None:
-        return {}
+    return {} if info is None else options_in(info)
+
+
+def options_in(info: Any) -> dict[str, Any]:
+    """Return the keywords of `jax.jit` in JAX's record of them. Raises `PrivateNameError`."""
     found = {name: attribute(info, name) for name in _PLAIN}
     found["in_shardings"] = _shardings(info, "in")
     found["out_shardings"] = _shardings(info, "out")

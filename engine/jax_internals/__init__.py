@@ -54,6 +54,7 @@ from engine.jax_internals.dispatch import (
     count_cache_miss,
     evaluated,
     fastpath_data,
+    watched_jit,
 )
 from engine.jax_internals.executable_parts import (
     KINDS_OF_SHARDINGS,
@@ -71,6 +72,7 @@ from engine.jax_internals.export_parts import (
     exported_shardings,
     tangent_aval,
 )
+from engine.jax_internals.hooks import tell_traces
 from engine.jax_internals.inlined_constants import inlined_constants
 from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,

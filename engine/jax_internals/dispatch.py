@@ -213,6 +213,18 @@ def evaluated(closed_jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> Sequence[An
     return core.jaxpr_as_fun(closed_jaxpr)(*operands)
 
 
+class WatchedJitInfo(pjit.PjitInfo):
+    """The jit options of a function that JAX jits by itself, and whose traces are told.
+
+    A type and no attribute, because users pickle jitted functions with all that they hold.
+    """
+
+
+def watched_jit(fun: Callable[..., Any], info: JitInfo) -> Any:
+    """Make what `jax.jit` makes, JAX's own dispatcher; `hooks.tell_traces` tells its traces."""
+    return pjit._cpp_pjit(fun, WatchedJitInfo(*info))
+
+
 class EngineJitInfo(pjit.PjitInfo):
     """The jit options of an engine dispatcher; the type marks it as ours, `trace` traces it.
 

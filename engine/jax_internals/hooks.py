@@ -1,7 +1,7 @@
-"""The seven hooks into JAX: nothing else in this project changes what JAX does.
+"""The eight hooks into JAX: nothing else in this project changes what JAX does.
 
-`engine/__init__.py` calls `install` once; importing a file patches nothing. Each hook calls JAX's
-own function for programs that are not the engine's.
+`engine/__init__.py` calls `install` once for seven of them; importing a file patches nothing. Each
+hook calls JAX's own function for programs that are not the engine's.
 
 | hook | replaces | acts when |
 |---|---|---|
@@ -12,6 +12,7 @@ own function for programs that are not the engine's.
 | `_trace_dispatchers` | `pjit.jit_trace` | the function has an `EngineJitInfo` |
 | `_keep_executables` | `pxla._cached_compilation` | `compile_into` compiles the module |
 | `_tell_the_side` | `value` of JAX's flag | a library reads it while a program is traced |
+| `tell_traces`, on demand | `pjit._infer_params` | the function has a `WatchedJitInfo` |
 
 A primitive of our own under `jax.jit` was the alternative to most of them. It would need a copy of
 each transformation rule of jit, and no tool that reads jaxprs would know it.
@@ -35,11 +36,11 @@ from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.interpreters import pxla
 
 from engine.jax_internals.compiling import MOST_OF_ONE_TEXT, being_compiled
-from engine.jax_internals.dispatch import EngineJitInfo
+from engine.jax_internals.dispatch import EngineJitInfo, WatchedJitInfo
 from engine.jax_internals.literals import decide
 from engine.jax_internals.names import api_boundary
 from engine.jax_internals.source_info import hide_from_tracebacks
-from engine.jax_internals.tracing import ProgramName, infer_params, stock_jit
+from engine.jax_internals.tracing import ProgramName, infer_params, staged_by_jax, stock_jit
 
 
 @functools.cache  # `importlib.reload(engine)` must not put a hook around a hook
@@ -156,6 +157,27 @@ def _trace_dispatchers() -> None:
 
     pjit.jit_trace = jit_trace
     stock_jit(lambda: None)  # sets the class's method
+
+
+@functools.cache
+def tell_traces(told: Callable[..., object]) -> None:
+    """Tell a function each program that JAX has traced of a function with a `WatchedJitInfo`.
+
+    `told` takes the function, its options, its arguments as (args, kwargs), JAX's record of the
+    program, and the flat operands. JAX asks `_infer_params` for the program of each call that its
+    dispatcher does not know, and of each stage. What becomes a part of a program that JAX is
+    tracing is not told. Installed on demand: it makes the stack of each trace a frame deeper.
+    """
+    stock = pjit._infer_params
+
+    @functools.wraps(stock)
+    def tell(fun: Any, ji: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        program, operands = stock(fun, ji, args, kwargs)
+        if type(ji) is WatchedJitInfo and not staged_by_jax():
+            told(fun, ji, (args, kwargs), program, operands)
+        return program, operands
+
+    pjit._infer_params = tell
 
 
 def _keep_executables() -> None:

@@ -1,14 +1,16 @@
-"""A watcher: what a tester puts around each program that the engine executes, in all threads.
+"""Watchers: what a tester puts around each program that the engine executes, in all threads.
 
 Without a watcher nothing here costs a call anything. With one, jaxlib's dispatcher is told to keep
 no executable, so that every call passes through Python and the watcher sees it.
+
+Another one is told what stock JAX traces, where `engine.api.watched_jit` has jitted it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from engine.configuration.parsing import Side
 from engine.ir.jaxprs import ClosedJaxpr
@@ -42,6 +44,41 @@ class Execution:
     options: Callable[[], Sequence[str]]
 
 
+class TracedForm(NamedTuple):
+    """A program in one of its forms, and the tree of its results."""
+
+    closed_jaxpr: ClosedJaxpr
+    out_tree: Any
+
+
+@dataclass(frozen=True, eq=False)
+class StockTrace:
+    """A program that stock JAX has traced, for a call or a stage that has not begun.
+
+    - `side`: the form that JAX emits in this process.
+    - `form`: the program in this form; its closed_jaxpr is the same object for the same program.
+    - `fun`, `name`, `jit_info`: the function, its name, and JAX's record of its jit options.
+    - `operands`: the flat arguments, static ones left out.
+    - `donated`: for each operand, whether the program donates it.
+    - `executes`: whether a call executes the program itself, and not its derivative or batch.
+    - `on(side)`: trace the function again, in the form and by the pipeline of a side.
+    - `again()`: trace it again as JAX has, and the functions within it, too.
+
+    What these two trace is nobody else's: JAX's caches keep none of it for the function.
+    """
+
+    side: Side
+    form: TracedForm
+    fun: Callable[..., Any]
+    name: str
+    jit_info: Any
+    operands: Sequence[Any]
+    donated: Sequence[bool]
+    executes: bool
+    on: Callable[[Side], TracedForm]
+    again: Callable[[], TracedForm]
+
+
 Watcher: TypeAlias = Callable[[Execution], Sequence[Any]]
 
 _watcher: Watcher | None = None
@@ -64,3 +101,17 @@ def watch(watcher: Watcher | None) -> None:
 def watcher() -> Watcher | None:
     """Return the watcher of this process, or None."""
     return _watcher
+
+
+_trace_watcher: Callable[[StockTrace], object] | None = None
+
+
+def watch_traces(watcher: Callable[[StockTrace], object] | None) -> None:
+    """Tell `watcher` each program that JAX traces of what `watched_jit` jitted; None ends it."""
+    global _trace_watcher
+    _trace_watcher = watcher
+
+
+def trace_watcher() -> Callable[[StockTrace], object] | None:
+    """Return the watcher of traces of this process, or None."""
+    return _trace_watcher

@@ -38,9 +38,9 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     if one is None or two is None:
         return ()
     types = one.types, two.types
-    of_jaxpr = _claim("jaxpr", "", one.jaxpr, two.jaxpr, types)
+    of_jaxpr = claim("jaxpr", "", one.jaxpr, two.jaxpr, types)
     modules = [
-        _claim("module", each, one.modules[each], two.modules[each], types)
+        claim("module", each, one.modules[each], two.modules[each], types)
         for each in one.modules
         if each in two.modules
     ]
@@ -87,13 +87,19 @@ def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def _claim(
+def claim(
     of: Literal["jaxpr", "module"],
     platform: str,
     before: ProgramNumber,
     after: ProgramNumber,
     types: tuple[str, str],
 ) -> Claim:
+    """Return what two numbers say of a program; `types` are those of its arguments and results.
+
+    Example::
+
+        claim("jaxpr", "", legacy, simplified, (types, types)).answer == "proved"
+    """
     answer, reason = _answer(before, after, types)
     return Claim(
         of=of, platform=platform, answer=answer, reason=reason,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 import jax
@@ -39,29 +40,37 @@ def numbers_of(lowered: Lowered, *, is_one_jit: bool, platforms: Sequence[str] =
 
         numbers_of(stages.trace_and_lower(built, peaks, None), is_one_jit=True).jaxpr.digest
     """
-    settings = _settings()
+    options, traced = dict(lowered.built.own.options), lowered.traced
     made = {"": partial(_number_module, lowered, lowered.lowered)}
     made |= {each: partial(_number_lowered, lowered, each) for each in platforms}
     return Numbers(
-        jaxpr=_row(partial(_number_jaxpr, lowered), lowered, settings),
-        types=_types(lowered),
-        modules={name: _row(make, lowered, settings) for name, make in made.items()},
+        jaxpr=number_of_jaxpr(traced.jaxpr, options),
+        types=types_of(traced.jaxpr, jax.tree.structure(traced.out_info)),
+        modules={name: _row(make, options) for name, make in made.items()},
         is_one_jit=is_one_jit,
     )
+
+
+def number_of_jaxpr(
+    closed_jaxpr: Any, options: Mapping[str, Any] = MappingProxyType({})
+) -> ProgramNumber:
+    """Return the number of a program's jaxpr, with JAX's settings and the program's jit options."""
+    return _row(partial(numbered_jaxpr, closed_jaxpr), options)
 
 
 def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str = "") -> Numbered:
     """Return the numbers of the jaxpr or of a module of a program. Raises `UndecidedError`."""
     if what == "jaxpr":
-        return _number_jaxpr(lowered)
+        return numbered_jaxpr(lowered.traced.jaxpr)
     if platform:
         return _number_lowered(lowered, platform)
     return _number_module(lowered, lowered.lowered)
 
 
 @jax_defaults()
-def _number_jaxpr(lowered: Lowered) -> Numbered:
-    return number_jaxpr(lowered.traced.jaxpr)
+def numbered_jaxpr(closed_jaxpr: Any) -> Numbered:
+    """Return the numbers of a jaxpr, read under JAX's defaults. Raises `UndecidedError`."""
+    return number_jaxpr(closed_jaxpr)
 
 
 def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
@@ -96,18 +105,19 @@ def _settings() -> bytes:
     return encoded(tuple(getattr(jax.config, name, None) for name in _SETTINGS))
 
 
-def _row(make: Callable[[], Numbered], lowered: Lowered, settings: bytes) -> ProgramNumber:
+def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNumber:
+    settings = _settings()
     try:
         found = make()
-        options = encoded(dict(lowered.built.own.options))
+        encoded_options = encoded(dict(options))
     except UndecidedError as error:
         return ProgramNumber(undecided=str(error))
     # A program may hold objects of any kind, which raise what they like where they are looked at.
     except Exception as error:  # noqa: BLE001
         return ProgramNumber(undecided=f"numbering it raised {named(error)}")
     return ProgramNumber(
-        digest=number(found.digest, settings, options).hex(),
-        by_calls=number(found.by_calls, settings, options).hex() if found.by_calls else "",
+        digest=number(found.digest, settings, encoded_options).hex(),
+        by_calls=number(found.by_calls, settings, encoded_options).hex() if found.by_calls else "",
         operations=len(found.steps),
         constants=len(found.constants),
         bodies=found.bodies,
@@ -116,12 +126,12 @@ def _row(make: Callable[[], Numbered], lowered: Lowered, settings: bytes) -> Pro
     )
 
 
-def _types(lowered: Lowered) -> str:
-    jaxpr = lowered.traced.jaxpr
+def types_of(closed_jaxpr: Any, tree: Any) -> str:
+    """Return the types of a program's arguments and results, and the tree of its results."""
     inputs, outputs = (
-        ", ".join(str(aval) for aval in avals) for avals in (jaxpr.in_avals, jaxpr.out_avals)
+        ", ".join(str(aval) for aval in avals)
+        for avals in (closed_jaxpr.in_avals, closed_jaxpr.out_avals)
     )
-    tree = jax.tree.structure(lowered.traced.out_info)
     return f"{inputs} -> {outputs} {tree}" + "".join(_fields(tree))
 
 

@@ -7,7 +7,6 @@ import re
 from typing import Any
 
 from engine.ir.jaxprs import bodies_in
-from engine.runtime.watching import Execution
 from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.source_places import relative
 from reports.rows.suite import SuiteArray, SuiteProgram
@@ -15,24 +14,23 @@ from reports.rows.suite import SuiteArray, SuiteProgram
 _WHERE = re.compile(r"^(?P<name>.*) at (?P<file>.*):(?P<line>\d+)$", re.DOTALL)
 
 
-def describe(execution: Execution) -> SuiteProgram:
-    """Return the row of a program that is about to run, of which nothing was compared yet."""
-    closed = execution.closed_jaxpr
+def describe(closed: Any, name: str, *, one_executable: bool = False) -> SuiteProgram:
+    """Return the row of a program that is about to run, of which nothing is known yet."""
     source = source_of(closed)
     arguments = tuple(aval.str_short() for aval in closed.in_avals)
     equations = sum(len(body.eqns) for body in bodies_in(closed))
     captured = captured_arrays(closed)
     total = sum(each.bytes for each in captured)
-    told_by = (execution.name, source, *arguments, str(equations), str(len(captured)), str(total))
+    told_by = (name, source, *arguments, str(equations), str(len(captured)), str(total))
     return SuiteProgram(
         identity=hashlib.sha256("\n".join(told_by).encode()).hexdigest()[:16],
-        name=execution.name,
+        name=name,
         source=source,
         arguments=arguments,
         equations=equations,
         captured=len(captured),
         captured_bytes=total,
-        one_executable=execution.is_one_program(),
+        one_executable=one_executable,
         rung=None,
     )
 

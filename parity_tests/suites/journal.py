@@ -18,6 +18,7 @@ from typing import Any
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.suites.versions import versions
 from reports.rows.comparison import Rung
+from reports.rows.proofs import Proof
 from reports.rows.row import Side
 from reports.rows.suite import (
     SuiteDifference,
@@ -194,6 +195,7 @@ class _Found:
                 "rung": _worst(before.rung, row.rung),
                 "not_compared": tuple(sorted({*before.not_compared, *row.not_compared})),
                 "test": min(before.test, row.test),
+                "proof": _merged(before.proof, row.proof),
             }
         )
 
@@ -205,6 +207,10 @@ def _with_backend(known: dict[str, Any]) -> dict[str, Any]:
 
 def _worst(*rungs: Rung | None) -> Rung | None:
     return max((each for each in rungs if each), key=RUNGS.index, default=None)
+
+
+def _merged(one: Proof | None, other: Proof | None) -> Proof | None:
+    return one.merged(other) if one and other else one or other
 
 
 def _place(row: SuiteProgram) -> tuple[str, ...]:

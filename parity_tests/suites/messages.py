@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import RUNGS
-from reports.rows.suite import SuiteDifference, SuiteResult
+from reports.documents.proofs import is_told, reasons_of
+from reports.rows.claims import ANSWERS
+from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
-    NOT_SEEN,
     RUNGS_IN_WORDS,
+    answer_of_proofs,
     captured,
     entry,
     headline,
     measured,
+    not_seen,
+    ran,
     rule,
     states,
     what_differs,
@@ -21,7 +25,7 @@ from reports.views.suite_texts import (
 )
 from reports.views.texts import counted
 
-MOST = 5  # differences, and captured arrays of each, that a message lists
+MOST = 5  # differences, captured arrays of each, and reasons, that a message lists
 
 
 def message_of(differences: Sequence[SuiteDifference]) -> str:
@@ -57,11 +61,10 @@ def _lines(row: SuiteDifference) -> Iterator[str]:
 
 
 def summary_lines(result: SuiteResult) -> Iterator[str]:
-    """Yield what was compared, what differs grouped by program, and what was not compared."""
-    yield (
-        f"{counted(len(result.programs), 'program')} of {counted(result.tests, 'test')} ran on "
-        f"both pipelines; the tests saw {result.sees}"
-    )
+    """Yield what was compared or proved, what differs by program, and what was left out."""
+    if result.is_proof:
+        yield answer_of_proofs(result)
+    yield ran(result)
     rungs = Counter(each.rung for each in result.programs if each.rung)
     for rung in RUNGS:
         if rungs[rung]:
@@ -70,7 +73,8 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
     if same:
         yield f"  {same} of these captured nothing: both sides run one executable"
     yield from _not_compared(result)
-    yield NOT_SEEN
+    yield from _not_proved(result)
+    yield not_seen(result)
     if said := states(result):
         yield f"differences: {said}"
     yield from _differences(result.failing)
@@ -82,7 +86,8 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
     if result.measured:
         yield measured(result)
         yield from map(rule, result.measured.rules)
-    yield from (f"not shadowed: {each}" for each in result.outside)
+    left_out = "not proved" if result.is_proof else "not shadowed"
+    yield from (f"{left_out}: {each}" for each in result.outside)
     for process in result.lost:
         where = f" in {process.test}" if process.test else ""
         yield f"lost: {process.worker}{where}: {process.what}"
@@ -94,6 +99,24 @@ def _not_compared(result: SuiteResult) -> Iterator[str]:
         example = next(each for each in result.programs if why in each.not_compared)
         programs = f"{counted(count, 'program')}, as {example.name} ({example.source})"
         yield f"not compared each time: {programs}: {why}"
+
+
+def _not_proved(result: SuiteResult) -> Iterator[str]:
+    """Yield the functions that are not proved or may break, and why, the worst first."""
+    groups: dict[tuple[int, bool, str, str], list[SuiteProgram]] = {}
+    for each in result.programs:
+        if each.proof is not None and is_told(each.proof):
+            rank = ANSWERS.index(each.proof.answer), not each.proof.may_break
+            groups.setdefault((*rank, each.source, each.name), []).append(each)
+    for (rank, is_clean, source, name), rows in sorted(groups.items()):
+        state = ANSWERS[rank] if is_clean else f"{ANSWERS[rank]}, may still break"
+        where = f" ({source})" if source else ""
+        count = f", {counted(len(rows), 'program')}" if len(rows) > 1 else ""
+        yield f"{state}: `{name}`{where}{count}, as in {rows[0].test or 'no test'}"
+        reasons = dict.fromkeys(why for row in rows if row.proof for why in reasons_of(row.proof))
+        yield from (f"  {why}" for why in list(reasons)[:MOST])
+        if (more := len(reasons) - MOST) > 0:
+            yield f"  and {counted(more, 'more reason')}"
 
 
 def _differences(differences: Sequence[SuiteDifference]) -> Iterator[str]:

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-MODES = ("off", "legacy", "simplified", "both", "jax-both")
-IN_PROCESS = ("legacy", "simplified", "both")
+MODES = ("off", "legacy", "simplified", "both", "prove", "jax-both")
+IN_PROCESS = ("legacy", "simplified", "both", "prove")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -26,8 +26,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="off",
         metavar="MODE",
         help="run what jax.jit compiles on a pipeline of constparity (legacy, simplified), on both "
-        "and compare (both), or run the suite on stock JAX in both modes and compare the outcomes "
-        "(jax-both); default: off",
+        "and compare (both), on stock JAX and prove both forms one computation (prove), or run the "
+        "suite on stock JAX in both modes and compare the outcomes (jax-both); default: off",
     )
     group.addoption(
         "--constparity-sees",

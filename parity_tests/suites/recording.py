@@ -13,6 +13,7 @@ from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.suites.explicit_rules import Rules
 from parity_tests.suites.journal import Journal
 from reports.rows.comparison import Rung
+from reports.rows.proofs import Proof
 from reports.rows.suite import SuiteDifference, SuiteProgram
 
 
@@ -23,6 +24,7 @@ class Seen:
     row: SuiteProgram
     only_once: str = ""
     rung: Rung | None = None
+    proof: Proof | None = None
     not_compared: set[str] = field(default_factory=set)
     test: str | None = None  # the first by name; the order of a run depends on its workers
 
@@ -33,6 +35,7 @@ class Seen:
                 "rung": self.rung,
                 "not_compared": tuple(sorted(self.not_compared)),
                 "test": self.test or "",
+                "proof": self.proof,
             }
         )
 
@@ -127,6 +130,15 @@ class Recorder:
             if seen.rung is None or RUNGS.index(rung) > RUNGS.index(seen.rung):
                 seen.rung = rung
                 self._journal.program(seen.now())
+
+    def proved(self, seen: Seen, found: Proof | None) -> None:
+        """Note that a program was proved, or not; None where nothing new was found."""
+        with self._lock:
+            self._phase.compared += 1
+            if found is None:
+                return
+            seen.proof = seen.proof.merged(found) if seen.proof else found
+            self._journal.program(seen.now())
 
     def differs(self, difference: SuiteDifference) -> None:
         """Note a difference, which belongs to the test that runs now."""

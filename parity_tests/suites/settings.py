@@ -32,13 +32,15 @@ SETTINGS: dict[str, Setting] = {
     "python": Setting("files", ("jax-both",)),
     "timeout": Setting("seconds", ("jax-both",)),
     "collect": Setting("file", _ALL),
-    "xfail": Setting("files", ("both",)),
+    "xfail": Setting("files", ("both", "prove")),
     "baseline": Setting("file", ("both",)),
     "fail": Setting("texts", ("both",)),
-    "report": Setting("reports", ("both", "jax-both")),
+    "report": Setting("reports", ("both", "prove", "jax-both")),
 }
 # Options that compare, in the order in which a message names them; `--constparity=both` has all.
 _COMPARING = ("xfail", "baseline", "update", "fail", "report")
+# Of these, and of others, what a mode that runs each program once on stock JAX has no use for.
+_RUNNING = ("baseline", "update", "fail", "collect")
 
 
 class SettingsError(ValueError):
@@ -54,6 +56,13 @@ def check_options(options: Any) -> None:
                 why = "compares nothing" if mode != "off" else "is not asked for anything"
                 raise SettingsError(
                     f"--constparity-{name}: --constparity={mode} {why}; use --constparity=both"
+                )
+    if mode == "prove":
+        for name in _RUNNING:
+            if getattr(options, f"constparity_{name}"):
+                raise SettingsError(
+                    f"--constparity-{name}: --constparity=prove runs stock JAX alone; use "
+                    "--constparity=both"
                 )
     if options.constparity_update and not options.constparity_baseline:
         raise SettingsError("--constparity-update: name the file with --constparity-baseline=FILE")

@@ -30,7 +30,7 @@ from parity_tests.suites.recording import Recorder, Seen
 from parity_tests.suites.why import captured_alive, reasons_of_consumed, reasons_of_difference
 from reports.rows import LeafComparison
 from reports.rows.row import Side
-from reports.rows.suite import SuiteDifference, SuiteFailure
+from reports.rows.suite import SuiteDifference, SuiteFailure, SuiteProgram
 
 _OTHER: dict[str, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
 # Out-of-memory errors are ignored: shadowing doubles memory.
@@ -62,7 +62,7 @@ class Shadow:
         if not self.backend:
             self.backend, self.device_kind = jax.default_backend(), jax.devices()[0].device_kind
         closed = execution.closed_jaxpr
-        seen = self._recorder.seen(closed, lambda: Seen(describe(execution), why_only_once(closed)))
+        seen = self._recorder.seen(closed, lambda: Seen(_row(execution), why_only_once(closed)))
         alive = captured_alive(execution)
         results = self._run(seen, execution, alive)
         if reasons := reasons_of_consumed(execution, alive):
@@ -187,6 +187,11 @@ class _Pair:
         row = _difference(self._seen, self._execution, sides, **what)
         reasons = reasons_of_difference(self._execution, row, self._alive)
         self._recorder.differs(row.model_copy(update={"reasons": reasons}))
+
+
+def _row(execution: Execution) -> SuiteProgram:
+    is_one = execution.is_one_program()
+    return describe(execution.closed_jaxpr, execution.name, one_executable=is_one)
 
 
 def _difference(

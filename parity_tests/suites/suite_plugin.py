@@ -1,4 +1,4 @@
-"""Pytest's hooks while a suite runs on our pipelines: which test runs, what fails it, the summary.
+"""Pytest's hooks while a suite is watched: which test runs, what fails it, the summary.
 
 Under pytest-xdist each worker has this plugin and a journal; the controller reads the journals.
 """
@@ -9,9 +9,9 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -22,21 +22,39 @@ from parity_tests.suites.last_words import Listener
 from parity_tests.suites.messages import message_of, summary_lines
 from parity_tests.suites.recording import Phase, Recorder
 from parity_tests.suites.versions import versions
+from reports.rows.row import Side
 from reports.rows.suite import SuiteDifference, SuiteMeasured, SuiteResult
 from reports.views.texts import visible
 
 _FOLDER = "constparity_journals"  # the key in the input of a worker
 
 
+_TRACED_TWICE = (
+    "what it jits was traced twice, to prove it: a test that counts traces, prints or warnings may "
+    "fail by that alone"
+)
+
+
+def side_seen(options: Any) -> Side:
+    """Return the side whose results the tests see."""
+    match options.constparity:
+        case "both":
+            return cast(Side, options.constparity_sees)
+        case "prove":
+            return "jax-legacy"
+    return cast(Side, options.constparity)
+
+
 class SuitePlugin:
-    """The plugin while `--constparity` is legacy, simplified or both."""
+    """The plugin while `--constparity` is legacy, simplified, both or prove."""
 
     def __init__(self, options: Any) -> None:
         self._mode: str = options.constparity
-        self._sees = swapping.side_seen(options)
+        self._sees = side_seen(options)
+        self._judges = self._mode in ("both", "prove")
         self._journal = Journal()
         self._recorder = Recorder(self._journal)
-        self._shadow: Any = None
+        self._watcher: Any = None
         self._is_worker = False
         self._folder: Path | None = None  # None where another plugin refuses to be configured
         self._result: SuiteResult | None = None
@@ -45,19 +63,33 @@ class SuitePlugin:
         self._asked: list[str] = options.constparity_report
         self._said: list[str] = []  # of the reports
         self.reports_later = False  # something is measured first
-        swapping.install(options, self._begin)
+        swapping.install(self._in_place_of_jax, self._begin)
+
+    def _in_place_of_jax(self) -> Mapping[str, Any]:
+        """Return the functions to put in the place of JAX's; JAX and the engine are there."""
+        if self._mode != "prove":
+            return swapping.functions_of_engine(self._sees)
+        from engine.api import watched_jit
+
+        return {"jit": watched_jit}
 
     def _begin(self) -> None:
-        """Begin to watch, as soon as JAX and the engine are there."""
+        """Begin to watch, as soon as our functions are in the place of JAX's."""
+        became = "are not proved" if self._mode == "prove" else "ran on stock JAX"
         for module in swapping.early_modules():
             self._journal.outside(
                 f"{module} was imported before the plugin: functions that it had jitted by then "
-                "ran on stock JAX"
+                f"{became}"
             )
         if self._mode == "both":
             from parity_tests.suites.shadowing import watch_with
 
-            self._shadow = watch_with(self._recorder)
+            self._watcher = watch_with(self._recorder)
+        elif self._mode == "prove":
+            from parity_tests.suites.proving import prove_with
+
+            self._watcher = prove_with(self._recorder)
+        if self._judges:
             os.register_at_fork(after_in_child=self._in_child)
 
     def pytest_configure(self, config: pytest.Config) -> None:
@@ -70,7 +102,7 @@ class SuitePlugin:
         self._journal.open(self._folder, workerinput["workerid"] if workerinput else "main")
         self._requests = [] if workerinput else reporting.requested(self._asked)
         self._known = KnownDifferences(config)
-        if self._mode == "both" and not self._is_worker:
+        if self._judges and not self._is_worker:
             self._listener = Listener.start(
                 self._folder, self._mode, self._sees, self._stderr, self._requests
             )
@@ -83,11 +115,12 @@ class SuitePlugin:
 
     def _in_child(self) -> None:
         # JAX's threads are not there in a forked process, and a second run would wait for them.
-        self._shadow.stop()
+        self._watcher.stop()
         self._journal.in_child()
+        became = "is not proved" if self._mode == "prove" else "ran on one side"
         self._journal.outside(
             f"{self._recorder.test or 'the suite'} forked a process: what that ran, if anything, "
-            "ran on one side"
+            f"{became}"
         )
 
     # -- the phases of a test ----------------------------------------------------------------------
@@ -115,6 +148,8 @@ class SuitePlugin:
                 now.skipped = isinstance(error, pytest.skip.Exception)
                 if now.differences:
                     item.add_report_section(phase, "constparity", message_of(self._marked(now)))
+                elif self._mode == "prove" and now.ran and not now.skipped:
+                    item.add_report_section(phase, "constparity", _TRACED_TWICE)
                 raise
             finally:
                 if phase == "call" and swapping.is_replaced():
@@ -128,7 +163,7 @@ class SuitePlugin:
     def _marked(self, now: Phase) -> list[SuiteDifference]:
         if not now.differences:
             return []
-        return self._known.marked(now.differences, self._shadow.backend, self._shadow.device_kind)
+        return self._known.marked(now.differences, self._watcher.backend, self._watcher.device_kind)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Note which tests do not run: they say nothing about a known difference."""
@@ -144,13 +179,13 @@ class SuitePlugin:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Close the journal; the controller reads all of them."""
-        backend = self._shadow.backend if self._shadow else ""
-        kind = self._shadow.device_kind if self._shadow else ""
+        backend = self._watcher.backend if self._watcher else ""
+        kind = self._watcher.device_kind if self._watcher else ""
         if session.config.option.collectonly:
             self._journal.outside("--collect-only: no test ran, so nothing was compared")
         self._journal.finished(**versions(), backend=backend, device_kind=kind)
         self._journal.close()
-        if self._is_worker or self._mode != "both":
+        if self._is_worker or not self._judges:
             return
         assert self._folder is not None  # it is configured
         result = merged(self._folder, self._mode, self._sees)

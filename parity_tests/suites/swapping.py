@@ -1,4 +1,4 @@
-"""Put `engine.jit` in the place of `jax.jit`, before anything that a suite imports can call it."""
+"""Put a `jit` in the place of `jax.jit`, before anything that a suite imports can call that."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import importlib.util
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, Literal
+from typing import Any
 
 
 def after_import(name: str, do: Callable[[], object]) -> None:
@@ -71,17 +71,16 @@ class _Loader(importlib.abc.Loader):
 SWAPPED = ("jit", "make_jaxpr")
 
 
-def install(options: Any, and_then: Callable[[], None]) -> None:
-    """Swap as soon as JAX is imported, and then call `and_then`.
+def install(make: Callable[[], Mapping[str, Any]], and_then: Callable[[], None]) -> None:
+    """Put functions in the place of JAX's as soon as JAX is imported, and then call `and_then`.
 
-    `options` are pytest's; the mode decides the side. Modules that imported `jit` from JAX before
-    get the engine's as well; functions that they have jitted by then keep stock JAX's, and
-    `early_modules` names these modules.
+    `make` returns them by their names in `jax`. Modules that imported them from JAX before get ours
+    as well; functions that they have jitted by then keep JAX's, and `early_modules` names these
+    modules.
     """
-    simplified = side_seen(options) == "simplified"
 
     def swap_then() -> None:
-        _swap(simplified)
+        _swap(make())
         and_then()
 
     # Who imports the engine first has it import JAX, and the engine is not complete then.
@@ -89,10 +88,12 @@ def install(options: Any, and_then: Callable[[], None]) -> None:
     after_import("jax", lambda: importlib.import_module("engine"))
 
 
-def side_seen(options: Any) -> Literal["legacy", "simplified"]:
-    """Return the side whose results the tests see."""
-    mode = options.constparity
-    return options.constparity_sees if mode == "both" else mode
+def functions_of_engine(side: str) -> Mapping[str, Any]:
+    """Return the engine's functions that have JAX's names, and let them take a side."""
+    import engine
+
+    engine.config.update("use_simplified_constants", side == "simplified")
+    return {name: getattr(engine, name) for name in SWAPPED}
 
 
 def early_modules() -> tuple[str, ...]:
@@ -102,24 +103,23 @@ def early_modules() -> tuple[str, ...]:
 
 def is_replaced() -> bool:
     """Say whether somebody put another function in the place of `jax.jit` after us."""
-    jax, engine = sys.modules.get("jax"), sys.modules.get("engine")
-    return jax is not None and engine is not None and jax.jit is not engine.jit
+    jax = sys.modules.get("jax")
+    return jax is not None and bool(_ours) and jax.jit is not _ours["jit"]
 
 
 _early: list[str] = []
+_ours: dict[str, Any] = {}
 
 
-def _swap(simplified: bool) -> None:
+def _swap(ours: Mapping[str, Any]) -> None:
     import jax
 
-    import engine
-
-    engine.config.update("use_simplified_constants", simplified)
-    stock = {name: getattr(jax, name) for name in SWAPPED}
-    for name in SWAPPED:
-        setattr(jax, name, getattr(engine, name))
+    _ours.update(ours)
+    stock = {name: getattr(jax, name) for name in ours}
+    for name, function in ours.items():
+        setattr(jax, name, function)
     for module, attribute, name in places_of(stock):
-        setattr(module, attribute, getattr(engine, name))
+        setattr(module, attribute, ours[name])
         _early.append(module.__name__)
 
 

@@ -17,7 +17,7 @@ from reports.document import (
     columns,
 )
 from reports.rows.claims import ANSWERS, MEANINGS, Answer, Claim
-from reports.rows.proofs import Proofs, ProvedProgram
+from reports.rows.proofs import Proof, Proofs, ProvedProgram
 
 TONES: dict[Answer, Tone] = {
     "refuted": "bad", "parted": "warn", "undecided": "warn", "failed": "warn", "proved": "good",
@@ -66,12 +66,12 @@ def _told(proofs: Proofs) -> list[ProvedProgram]:
     return sorted(told, key=lambda each: ANSWERS.index(each.answer))
 
 
-def is_told(program: ProvedProgram) -> bool:
+def is_told(program: Proof) -> bool:
     """Say whether there is more to say of a program than that it is proved."""
     return program.answer != "proved" or program.may_break or bool(program.folded)
 
 
-def state_of(program: ProvedProgram) -> str:
+def state_of(program: Proof) -> str:
     """Say in a few words what a program comes to."""
     if program.answer != "proved":
         return program.answer
@@ -83,7 +83,7 @@ def state_of(program: ProvedProgram) -> str:
     return ", ".join(parts)
 
 
-def reasons_of(program: ProvedProgram) -> Iterator[str]:
+def reasons_of(program: Proof) -> Iterator[str]:
     """Yield a sentence for each reason why a program is not proved, or may break all the same."""
     if program.failure:
         yield program.failure

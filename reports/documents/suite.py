@@ -22,15 +22,17 @@ from reports.document import (
     columns,
     with_rows,
 )
+from reports.documents import proofs
 from reports.rows.flip import FlipVerdict
 from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
 from reports.views import flip
 from reports.views.suite_texts import (
-    NOT_SEEN,
     answer,
     entry,
     headline,
     measured,
+    not_seen,
+    ran,
     rule,
     state_of,
     states,
@@ -48,8 +50,9 @@ def document(result: SuiteResult) -> Document:
     sections = [_section(anchors[program], rows) for program, rows in of.items()]
     sections.sort(key=lambda section: WORST_FIRST.index(section.tone))
     said, tone = answer(result)
+    asked = "Does this test-suite see a difference between the pipelines?"
     return Document(
-        question="Does this test-suite see a difference between the pipelines?",
+        question=_OF_PROOFS if result.is_proof else asked,
         answer=said,
         tone=tone,
         lines=tuple(_lines(result)),
@@ -69,17 +72,19 @@ def document(result: SuiteResult) -> Document:
     )
 
 
+_OF_PROOFS = "Are both forms of each program that this test-suite jits one computation?"
+
+
 def _lines(result: SuiteResult) -> Iterator[str]:
-    yield (
-        f"{counted(len(result.programs), 'program')} of {counted(result.tests, 'test')} ran on "
-        f"both pipelines, and {counted(result.compared_tests, 'test')} compared at least one; the "
-        f"tests saw {result.sees}"
+    yield ran(
+        result, compared=f", and {counted(result.compared_tests, 'test')} compared at least one"
     )
-    yield NOT_SEEN[0].upper() + NOT_SEEN[1:]
+    yield not_seen(result)[0].upper() + not_seen(result)[1:]
     if said := states(result):
         yield f"Differences: {said}"
-    yield measured(result)
-    yield f"Measured with {_facts(result)}"
+    if not result.is_proof:
+        yield measured(result)
+    yield f"{'Traced' if result.is_proof else 'Measured'} with {_facts(result)}"
 
 
 def _facts(result: SuiteResult) -> str:
@@ -94,7 +99,7 @@ def _facts(result: SuiteResult) -> str:
 def _programs(
     result: SuiteResult, of: dict[str, list[SuiteDifference]], anchors: dict[str, str]
 ) -> Table:
-    found = [(each, *state_of(each, of.get(each.identity, ()))) for each in result.programs]
+    found = [(each, *state_and_tone(each, of.get(each.identity, ()))) for each in result.programs]
     found.sort(key=lambda each: WORST_FIRST.index(each[2]))
     rows = tuple(
         cells(
@@ -112,12 +117,25 @@ def _programs(
     heads = (
         *columns(("program", "legacy and simplified", "source", "arguments")),
         *columns(("equations", "arrays captured", "bytes"), numeric=True),
-        Column("not compared each time, because"),
+        Column("why" if result.is_proof else "not compared each time, because"),
     )
     return Table("Programs that the tests ran", heads, rows, what="programs")
 
 
+def state_and_tone(
+    program: SuiteProgram, differences: Sequence[SuiteDifference]
+) -> tuple[str, Tone]:
+    """Return the state of a program in words, and its tone; `differences` are those of it."""
+    if program.proof is None or differences:
+        return state_of(program, differences)
+    tone = proofs.TONES[program.proof.answer]
+    is_noted = tone == "good" and proofs.is_told(program.proof)
+    return proofs.state_of(program.proof), "note" if is_noted else tone
+
+
 def _note(program: SuiteProgram) -> str:
+    if program.proof is not None:
+        return "; ".join(proofs.reasons_of(program.proof))
     if program.not_compared:
         return "; ".join(program.not_compared)
     return "captured nothing: both sides run one executable" if program.one_executable else ""
@@ -197,7 +215,8 @@ def _not_shadowed(result: SuiteResult) -> Table:
     ]
     rows = (*whole, *single)
     heads = columns(("why", "how many"))
-    return Table("What was not shadowed, and why", heads, rows, what="reasons")
+    title = "What was not proved, and why" if result.is_proof else "What was not shadowed, and why"
+    return Table(title, heads, rows, what="reasons")
 
 
 def _known(result: SuiteResult) -> Table:

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 
 from junitparser.xunit2 import TestCase
 
+from reports.documents.proofs import reasons_of
+from reports.documents.suite import state_and_tone
 from reports.output import sarif
 from reports.output.junit_file import (
     Outcome,
@@ -26,13 +28,12 @@ from reports.output.junit_file import (
 from reports.output.sarif import MOST_RESULTS
 from reports.rows.suite import SuiteArray, SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
-    NOT_SEEN,
     answer,
     captured,
     entry,
     headline,
     measured,
-    state_of,
+    not_seen,
     states,
     what_differs,
     why_and_what_helps,
@@ -64,7 +65,9 @@ def _outcome(row: SuiteProgram, found: Sequence[SuiteDifference]) -> Outcome | N
         return failure("different", list(_said(failing)))
     if found:
         return skipped(f"known difference: {found[0].because}")
-    if row.rung is None:
+    if row.proof is not None and row.proof.answer != "proved":
+        return skipped(f"{row.proof.answer}: {'; '.join(reasons_of(row.proof))}")
+    if not row.is_judged:
         why = "; ".join(row.not_compared) or "no run of it was compared"
         return skipped(f"not compared: {why}")
     return None
@@ -105,6 +108,7 @@ def _about_lists(result: SuiteResult) -> Iterator[TestCase]:
 
 
 def _of_suite(result: SuiteResult) -> Iterator[tuple[str, object]]:
+    left_out = "not proved" if result.is_proof else "not shadowed"
     yield from type(result.versions).model_dump(result.versions).items()
     yield "mode", result.mode
     yield "sees", result.sees
@@ -113,9 +117,9 @@ def _of_suite(result: SuiteResult) -> Iterator[tuple[str, object]]:
     yield "tests that ran a program", result.tests
     yield "tests that compared one", result.compared_tests
     yield "times", measured(result)
-    yield "not seen", NOT_SEEN.removeprefix("not seen: ")
-    for line in result.outside:
-        yield "not shadowed", line
+    for line in (not_seen(result), *(f"{left_out}: {each}" for each in result.outside)):
+        name, _, said = line.partition(": ")
+        yield name, said
 
 
 def _properties(
@@ -123,8 +127,9 @@ def _properties(
 ) -> Iterator[tuple[str, object]]:
     yield "source", row.source
     yield "arguments", ", ".join(row.arguments)
-    yield "state", state_of(row, found)[0]
-    yield "rung", row.rung or "not compared"
+    yield "state", state_and_tone(row, found)[0]
+    if row.proof is None:
+        yield "rung", row.rung or "not compared"
     yield "equations", row.equations
     yield "captured arrays", row.captured
     yield "captured bytes", row.captured_bytes

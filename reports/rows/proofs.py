@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from reports.rows.captured_array import Hazard
-from reports.rows.claims import Answer, Claim
+from reports.rows.claims import ANSWERS, Answer, Claim
 from reports.rows.program_row import Environment
 from reports.rows.row import Row, Side
 
 PROOFS_SCHEMA = 1
 
 
-class ProvedProgram(Row):
-    """One program: what is claimed of its forms, and what may still break by its contract.
+class Proof(Row):
+    """What is claimed of the forms of one program, and what may still break by its contract."""
 
-    `captured` counts the captured arrays above the embed threshold.
-    """
-
-    name: str
-    target: str
-    source: str
     answer: Answer
     claims: tuple[Claim, ...] = ()
-    captured: int = 0
     hazards: tuple[Hazard, ...] = ()
     folded: tuple[Hazard, ...] = ()  # work on captured arrays alone, which legacy does in XLA
     reservations: tuple[str, ...] = ()  # what else the claims do not cover, each in a sentence
@@ -33,6 +27,42 @@ class ProvedProgram(Row):
     def may_break(self) -> bool:
         """Whether the flip may break the program although its forms are one computation."""
         return bool(self.hazards or self.reservations)
+
+    def merged(self, other: Proof) -> Proof:
+        """Return the worse of two proofs of one program, with what may break by either."""
+        worse = min(self, other, key=lambda each: ANSWERS.index(each.answer))
+        both = {
+            name: tuple(dict.fromkeys((*getattr(self, name), *getattr(other, name))))
+            for name in ("hazards", "folded", "reservations")
+        }
+        return worse.model_copy(update=both)
+
+
+def headline_of(proofs: Sequence[Proof]) -> str:
+    """Return the answer on programs in one line.
+
+    Example::
+
+        headline_of(proofs) == "proof: 144 of 155 programs proved; 12 of these may still break"
+    """
+    proved = [each for each in proofs if each.answer == "proved"]
+    doubted = sum(each.may_break for each in proved)
+    folding = sum(bool(each.folded) for each in proved)
+    parts = [f"proof: {len(proved):,} of {len(proofs):,} programs proved"]
+    if doubted:
+        parts.append(f"{doubted:,} of these may still break")
+    if folding:
+        parts.append(f"XLA folds constants of {folding:,}, so their bits may differ")
+    return "; ".join(parts)
+
+
+class ProvedProgram(Proof):
+    """One program of a target. `captured` counts captured arrays above the embed threshold."""
+
+    name: str
+    target: str
+    source: str
+    captured: int = 0
 
 
 class Proofs(Row):
@@ -47,18 +77,5 @@ class Proofs(Row):
 
     @property
     def headline(self) -> str:
-        """The answer in one line.
-
-        Example::
-
-            proofs.headline == "proof: 144 of 155 programs proved; 12 of these may still break"
-        """
-        proved = [each for each in self.programs if each.answer == "proved"]
-        doubted = sum(each.may_break for each in proved)
-        folding = sum(bool(each.folded) for each in proved)
-        parts = [f"proof: {len(proved):,} of {len(self.programs):,} programs proved"]
-        if doubted:
-            parts.append(f"{doubted:,} of these may still break")
-        if folding:
-            parts.append(f"XLA folds constants of {folding:,}, so their bits may differ")
-        return "; ".join(parts)
+        """The answer in one line."""
+        return headline_of(self.programs)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import Literal
 
+from reports.rows.claims import Claim
 from reports.rows.comparison import LeafComparison, Rung
 from reports.rows.flip import FlipReason
+from reports.rows.proofs import Proof
 from reports.rows.row import Row, Side
 
 SUITE_SCHEMA = 1
 
 # What a difference can be in, as lists of known differences call it.
-SuiteMetric = Literal["outputs", "sharding", "committed", "failure"]
+SuiteMetric = Literal["outputs", "sharding", "committed", "failure", "proof"]
 # "known": accepted by an entry of a list or by a baseline; "expired": by an entry no longer valid.
 DifferenceState = Literal["new", "known", "expired"]
 # "known": it matched a difference; "fixed": it matched none although its tests ran; "not judged":
@@ -35,7 +37,7 @@ class SuiteProgram(Row):
 
     `identity` tells it from all others of the run, and is the same in each run. `rung` is the worst
     that any of its runs stands on, None where none was compared; `not_compared` says why not all
-    were.
+    were. `proof` is there where programs were proved, and not compared.
     """
 
     identity: str
@@ -49,6 +51,12 @@ class SuiteProgram(Row):
     rung: Rung | None
     not_compared: tuple[str, ...] = ()
     test: str = ""  # the first, by node id, of the tests that ran it; "" outside of tests
+    proof: Proof | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether something is known of it: a run was compared, or its traces were."""
+        return self.rung is not None or self.proof is not None
 
 
 class SuiteFailure(Row):
@@ -61,8 +69,9 @@ class SuiteFailure(Row):
 class SuiteDifference(Row):
     """A difference between the sides in one program, seen by one test.
 
-    One of `leaf`, `property` and `failures` is given: output values, a property of an output (its
-    sharding), or that a side failed. With none of them our pipelines agree, and the flip of stock
+    One of `leaf`, `property`, `failures` and `claim` is given: output values, a property of an
+    output (its sharding), that a side failed, or that both forms are two computations. With none of
+    them our pipelines agree, and the flip of stock
     JAX breaks the program: `left` and `right` are its sides, and `reasons` say why.
     """
 
@@ -78,6 +87,7 @@ class SuiteDifference(Row):
     right_value: str = ""
     property: str = ""
     failures: tuple[SuiteFailure, ...] = ()
+    claim: Claim | None = None  # that refutes the program
     captured: tuple[SuiteArray, ...] = ()
     arguments: tuple[str, ...] = ()  # of the program
     state: DifferenceState = "new"
@@ -87,7 +97,7 @@ class SuiteDifference(Row):
 
 def is_of_stock(row: SuiteDifference) -> bool:
     """Say whether the flip of stock JAX breaks the program, and our pipelines agree."""
-    return row.leaf is None and not row.property and not row.failures
+    return row.leaf is None and row.claim is None and not row.property and not row.failures
 
 
 def metric_of(row: SuiteDifference) -> SuiteMetric:
@@ -95,6 +105,8 @@ def metric_of(row: SuiteDifference) -> SuiteMetric:
 
     A function, for the field `property` hides the decorator of that name.
     """
+    if row.claim is not None:
+        return "proof"
     if row.failures or is_of_stock(row):
         return "failure"
     if row.leaf is not None:
@@ -166,7 +178,7 @@ class SuiteMeasured(Row):
 
 
 class SuiteResult(Row):
-    """One run of a test-suite in shadow mode.
+    """One run of a test-suite in shadow mode, or with its programs proved (`mode`).
 
     `tests` counts the tests that ran at least one program, `compared_tests` those with one that was
     compared. `outside` names what was not shadowed beside single programs, in sentences. `known`
@@ -187,6 +199,11 @@ class SuiteResult(Row):
     known: tuple[SuiteKnown, ...] = ()
     baseline: tuple[SuiteBaselineChange, ...] = ()
     measured: SuiteMeasured | None = None  # without rules
+
+    @property
+    def is_proof(self) -> bool:
+        """Whether programs were proved, and not run twice and compared."""
+        return self.mode == "prove"
 
     @property
     def broken(self) -> tuple[SuiteRule, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.document import Tone
+from reports.rows.proofs import headline_of
 from reports.rows.suite import (
     SuiteArray,
     SuiteDifference,
@@ -29,11 +30,42 @@ NOT_SEEN = (
     "not seen: code that reads jaxprs or JAX's flag, and decides by them; "
     "pytest --constparity=jax-both sees it"
 )
+# What a trace does not say, and the traces of one process.
+_NOT_PROVED = (
+    "not proved: bits, which XLA decides; derivatives and batches outside of jax.jit; what Python "
+    "does between calls, and what it reads when it is imported"
+)
+_OUR_FORMS = "our two forms, because JAX takes its flag once, when it is imported"
+
+
+def ran(result: SuiteResult, *, compared: str = "") -> str:
+    """Return what ran, in one line: how often, or how it was proved.
+
+    Example::
+
+        ran(result) == "3 programs of 2 tests ran on both pipelines; the tests saw legacy"
+    """
+    programs, tests = counted(len(result.programs), "program"), counted(result.tests, "test")
+    if result.is_proof:
+        return f"{programs}, each traced in {_OUR_FORMS}"
+    return f"{programs} of {tests} ran on both pipelines{compared}; the tests saw {result.sees}"
+
+
+def not_seen(result: SuiteResult) -> str:
+    """Return what the mode of a run does not see."""
+    return _NOT_PROVED if result.is_proof else NOT_SEEN
+
+
+def answer_of_proofs(result: SuiteResult) -> str:
+    """Return how many programs are proved, and how many of these may still break."""
+    return headline_of([each.proof for each in result.programs if each.proof is not None])
 
 
 def headline(row: SuiteDifference) -> str:
     """Return the program that differs, in one line."""
     program = f"`{row.name}` ({row.source})" if row.source else f"`{row.name}`"
+    if row.claim is not None:
+        return f"{row.left} and {row.right} are two computations in {program}"
     if is_of_stock(row):
         return f"the flip of stock JAX breaks {program}, which works on both pipelines"
     return f"{row.left} and {row.right} differ in {program}"
@@ -43,6 +75,8 @@ def what_differs(row: SuiteDifference) -> str:
     """Return how the sides differ, in one line; "" where stock JAX alone differs."""
     if is_of_stock(row):
         return ""
+    if row.claim is not None:
+        return row.claim.reason
     if row.failures:
         return "; ".join(f"{each.side}: {each.error or 'works'}" for each in row.failures)
     values = f"{row.left_value} on {row.left}, {row.right_value} on {row.right}"
@@ -103,17 +137,24 @@ def answer(result: SuiteResult) -> tuple[str, Tone]:
     if result.measured and result.measured.problem:
         return "the collected programs were not measured", "bad"
     if not result.compared_tests:
-        return "nothing was compared", "warn"
+        return f"nothing was {'proved' if result.is_proof else 'compared'}", "warn"
     if result.accepted:
         return f"no difference but {counted(len(result.accepted), 'known difference')}", "warn"
+    if result.is_proof:
+        proofs = [each.proof for each in result.programs if each.proof is not None]
+        is_clean = all(each.answer == "proved" and not each.may_break for each in proofs)
+        return answer_of_proofs(result).removeprefix("proof: "), "good" if is_clean else "warn"
     compared = sum(each.rung is not None for each in result.programs)
     return f"no difference in {counted(compared, 'compared program')}", "good"
 
 
 def _differs(failing: Sequence[SuiteDifference]) -> str:
     of_stock = {each.program for each in failing if is_of_stock(each)}
-    differing = {each.program for each in failing} - of_stock
+    refuted = {each.program for each in failing if each.claim is not None}
+    differing = {each.program for each in failing} - of_stock - refuted
     said = []
+    if refuted:
+        said.append(f"{counted(len(refuted), 'program')} refuted")
     if differing:
         said.append(f"legacy and simplified differ in {counted(len(differing), 'program')}")
     if of_stock:

@@ -122,17 +122,43 @@ def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedPr
 
 def traced_program(own: OwnJit, traced: Any) -> TracedProgram:
     """Return the record of a program that stock JAX has traced in simplified form."""
-    closed = live_part(traced.jaxpr)
     leaves = tuple(jax.tree.leaves((own.args, own.kwargs)))
-    return TracedProgram(
+    return program_of_form(
         own.fun,
-        closed,
-        hoisted_uses(closed),
+        traced.jaxpr,
+        jax.tree.structure(traced.out_info),
         leaves,
         _donated(leaves, traced.args_info),
-        () if own.is_own else tuple(donating_jits(traced.jaxpr, leaves)),
-        jax.tree.structure(traced.out_info),
         own.options,
+        () if own.is_own else tuple(donating_jits(traced.jaxpr, leaves)),
+    )
+
+
+def program_of_form(
+    function: Any,
+    closed_jaxpr: Any,
+    result: Any,
+    arguments: tuple[Any, ...],
+    donated: tuple[Any, ...],
+    options: Mapping[str, Any],
+    donating: tuple[DonatingJit, ...] = (),
+) -> TracedProgram:
+    """Return the record of a program by its simplified form, which may have dead code.
+
+    Example::
+
+        program_of_form(f, closed_jaxpr, result, (x,), (), options_of(jax.jit(f)))
+    """
+    closed = live_part(closed_jaxpr)
+    return TracedProgram(
+        function,
+        closed,
+        hoisted_uses(closed),
+        arguments,
+        donated,
+        donating,
+        result,
+        options,
         stock_embed_threshold(),
         {way: getattr(jax.config, name) for way, name in _GUARDS.items()},
     )

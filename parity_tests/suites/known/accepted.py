@@ -103,7 +103,7 @@ def _why_not_judged(entry: Entry, result: SuiteResult, selection: Selection) -> 
     if why := selection.why_unknown(entry.covers, one_test=one_test):
         return why
     programs = [each for each in result.programs if entry.is_of(each.name, each.source)]
-    if programs and all(each.rung is None for each in programs):
+    if programs and not any(each.is_judged for each in programs):
         return "its programs were not compared"
     return ""
 

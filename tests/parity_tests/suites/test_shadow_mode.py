@@ -4,90 +4,10 @@ import re
 import textwrap
 
 import pytest
+from planted_suites import TESTS_OF_WAYS as TESTS
+from planted_suites import WAYS
 
 from reports.views.suite_texts import NOT_SEEN
-
-WAYS = """
-from jax import jit
-
-
-@functools.partial(jax.jit, static_argnums=1)
-def partial(x, n):
-    return n * x * TABLE
-
-
-class Model:
-    @functools.partial(jax.jit, static_argnums=0)
-    def method(self, x):
-        return x + TABLE
-
-
-@jit
-def by_name(x):
-    return x - TABLE
-
-
-def test_decorated():
-    scaled(2.0)
-
-
-def test_partial():
-    partial(2.0, 3)
-
-
-def test_method():
-    Model().method(2.0)
-
-
-def test_by_name():
-    by_name(2.0)
-
-
-def test_lambda():
-    jax.jit(lambda x: x / TABLE)(2.0)
-
-
-def test_gradient():
-    jax.grad(lambda x: scaled(x).sum())(2.0)
-
-
-def test_vmapped():
-    jax.vmap(scaled)(jnp.ones(3))
-
-
-def test_thread():
-    thread = threading.Thread(target=scaled, args=(3.0,))
-    thread.start()
-    thread.join()
-
-
-def test_ahead_of_time():
-    scaled.lower(2.0).compile()(2.0)
-
-
-def test_inner_function():
-    jax.jit(lambda x: scaled(x) + 1)(2.0)
-
-
-@pytest.fixture
-def made():
-    return scaled(1.0)
-
-
-def test_fixture(made):
-    pass
-
-
-def test_equinox():
-    eqx = pytest.importorskip("equinox")
-    eqx.filter_jit(lambda x: x * TABLE)(jnp.ones(64))
-
-
-def test_nnx():
-    nnx = pytest.importorskip("flax.nnx")
-    nnx.jit(lambda x: x * TABLE)(jnp.ones(64))
-"""
-TESTS = WAYS.count("def test_")
 
 
 def test_without_a_fault_the_suite_passes_and_one_section_says_what_was_compared(suite):

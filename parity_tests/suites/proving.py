@@ -1,0 +1,191 @@
+"""Prove mode: each function that a suite jits is traced in the other form too, and proved.
+
+JAX itself serves the tests: what it traces is one form, and our pipeline of the other side traces
+the function again, at once, under the same settings. Nothing is lowered, compiled or run twice.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from engine.api import pipeline_of
+from engine.configuration.parsing import Side as OurSide
+from engine.runtime.watching import StockTrace, TracedForm, watch_traces
+from parity_tests.exception_texts import named
+from parity_tests.judge.proofs import breaking, claim, folded, place_apart
+from parity_tests.observe.failures import it_raised
+from parity_tests.observe.hazards.detection import of_trace
+from parity_tests.observe.hazards.traced_program import program_of_form
+from parity_tests.observe.numbers import number_of_jaxpr, numbered_jaxpr, steps_of, types_of
+from parity_tests.own_jit import options_in
+from parity_tests.suites.describing import captured_arrays, describe
+from parity_tests.suites.recording import Recorder, Seen
+from reports.rows.claims import Claim
+from reports.rows.proofs import Proof
+from reports.rows.suite import SuiteDifference
+
+_OTHER: dict[OurSide, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
+_DERIVED = (
+    "its derivative or batch ran, by jax.grad or jax.vmap outside of jax.jit, which is not proved"
+)
+# What a function may raise in a trace that it was not written for; pytest's are no `Exception`.
+_RAISED = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
+
+
+def prove_with(recorder: Recorder) -> Prover:
+    """Let a prover be told all programs that JAX traces from now on, and return it."""
+    prover = Prover(recorder)
+    watch_traces(prover)
+    return prover
+
+
+class Prover:
+    """The watcher of JAX's traces: proves each program once, and records the answer."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._here = threading.local()  # whether this thread is proving
+        # Hazards depend on the arguments of a call, of which each kind is looked at once.
+        self._kinds: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
+        # Until a program is traced: asking an idle JAX would start a backend.
+        self.backend = self.device_kind = ""
+
+    def stop(self) -> None:
+        """Prove no more."""
+        watch_traces(None)
+
+    def __call__(self, trace: StockTrace) -> None:
+        """Prove a program that JAX has traced, if it is new, or called otherwise than before."""
+        if getattr(self._here, "is_proving", False):
+            return  # traced again, or what reading arrays has JAX trace
+        self._here.is_proving = True
+        try:
+            self._prove(trace)
+        finally:
+            self._here.is_proving = False
+
+    def _prove(self, trace: StockTrace) -> None:
+        if not self.backend:
+            self.backend, self.device_kind = jax.default_backend(), jax.devices()[0].device_kind
+        closed = trace.form.closed_jaxpr
+        seen = self._recorder.seen(closed, lambda: Seen(describe(closed, trace.name)))
+        kind = _kind(trace)
+        if kind in self._kinds.setdefault(closed, set()):
+            self._recorder.proved(seen, None)
+            return
+        self._kinds[closed].add(kind)
+        known = seen.proof.claims[0] if seen.proof else None
+        found = known or proved(trace)
+        self._recorder.proved(seen, _contract(trace, found, captures=seen.row.captured > 0))
+        if found.answer == "refuted":
+            self._recorder.differs(_difference(seen, trace, found))
+
+
+def _kind(trace: StockTrace) -> Any:
+    """Return what the hazards of a call depend on, beside the program: donations and places."""
+    arrays = [each for each in trace.operands if isinstance(each, jax.Array)]
+    places = [] if not trace.executes else [(x.sharding, x.committed) for x in arrays]
+    return trace.executes, tuple(trace.donated), tuple(places)
+
+
+def proved(trace: StockTrace) -> Claim:
+    """Return what a trace, and another one in the other form, say of a function.
+
+    A function that each trace makes another program of is undecided: its forms may part for no
+    reason of theirs.
+    """
+    other = _OTHER[trace.side]
+    form = _traced_again(lambda: trace.on(other), other)
+    if isinstance(form, Claim):
+        return form
+    forms = (trace.form, form) if trace.side == "legacy" else (form, trace.form)
+    found = _claim(*forms)
+    if found.answer not in ("parted", "refuted"):
+        return found
+    again = _traced_again(trace.again, trace.side)
+    if isinstance(again, Claim):
+        return again
+    if _claim(trace.form, again).answer != "proved":
+        return _undecided("each trace of it is another program, in one form as well")
+    before, after = ([*steps_of(numbered_jaxpr(each.closed_jaxpr))] for each in forms)
+    return found.model_copy(update={"place": place_apart(before, after)})
+
+
+def _traced_again(trace: Callable[[], TracedForm], side: OurSide) -> TracedForm | Claim:
+    """Trace a function again; Python's and NumPy's random numbers are those of no second trace."""
+    drawn, drawn_by_numpy = random.getstate(), np.random.get_state()
+    try:
+        return trace()
+    except _RAISED as error:
+        return _undecided(f"traced again, in {side} form, it raised {named(error)}")
+    finally:
+        random.setstate(drawn)
+        np.random.set_state(drawn_by_numpy)
+
+
+def _undecided(reason: str) -> Claim:
+    return Claim(of="jaxpr", answer="undecided", reason=reason)
+
+
+def _claim(before: TracedForm, after: TracedForm) -> Claim:
+    """Return the claim of two traces of a function, which have the jit options in common."""
+    types = types_of(*before), types_of(*after)
+    numbers = [number_of_jaxpr(each.closed_jaxpr) for each in (before, after)]
+    return claim("jaxpr", "", numbers[0], numbers[1], types)
+
+
+def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> Proof:
+    """Return a claim, with what may break for these arguments."""
+    reservations = () if trace.executes else (_DERIVED,)
+    if not captures:
+        return Proof(answer=found.answer, claims=(found,), reservations=reservations)
+    # The user's own arrays, for it counts who holds them: the second trace has copies.
+    simplified = pipeline_of("simplified").normalize(trace.form.closed_jaxpr)
+    given = [  # a derivative or batch has stand-ins for some of its arguments
+        (each, is_donated)
+        for each, is_donated in zip(trace.operands, trace.donated, strict=True)
+        if not isinstance(each, jax.core.Tracer)
+    ]
+    arguments = tuple(each for each, _ in given)
+    donated = tuple(each for each, is_donated in given if is_donated)
+    # A detector asks the program's own trees and arrays, which may raise.
+    try:
+        hazards = of_trace(
+            program_of_form(
+                trace.fun, simplified, trace.form.out_tree, arguments, donated,
+                options_in(trace.jit_info),
+            )
+        )  # fmt: skip
+    except Exception as error:  # noqa: BLE001
+        why = f"its hazards are not known: {it_raised(error)}"
+        return Proof(answer=found.answer, claims=(found,), reservations=(*reservations, why))
+    return Proof(
+        answer=found.answer,
+        claims=(found,),
+        hazards=breaking(hazards),
+        folded=folded(hazards),
+        reservations=reservations,
+    )
+
+
+def _difference(seen: Seen, trace: StockTrace, found: Claim) -> SuiteDifference:
+    return SuiteDifference(
+        test="",  # the recorder knows which
+        phase="",
+        program=seen.row.identity,
+        name=seen.row.name,
+        source=seen.row.source,
+        arguments=seen.row.arguments,
+        left="legacy",
+        right="simplified",
+        captured=captured_arrays(trace.form.closed_jaxpr),
+        claim=found,
+    )

@@ -1,0 +1,331 @@
+"""Prove mode on planted suites: what is proved, what fails a test, and what a test notices."""
+
+import re
+from types import SimpleNamespace
+
+import pytest
+from planted_suites import TESTS_OF_WAYS, WAYS, Suite
+
+from parity_tests.suites.settings import SettingsError, check_options
+from reports.output.json_file import load_result
+
+# Each test jits one function of its own name, but the last ones, whose section says why.
+PROGRAMS = """
+import pickle
+
+import numpy as np
+
+WRITEABLE = np.arange(64, dtype=np.float32)
+SIMPLIFIED = "jax_use_simplified_jaxpr_constants"
+
+
+def test_plain():
+    @jax.jit
+    def plain(x):
+        return x * TABLE
+
+    assert plain(2.0)[1] == 2
+
+
+def test_derivative_within():
+    @jax.jit
+    @jax.grad
+    def derivative_within(x):
+        def turn(carry, _):
+            return jnp.tanh(carry * TABLE[:8]), carry.sum()
+
+        return jax.lax.scan(turn, x, None, length=3)[1].sum()
+
+    derivative_within(jnp.ones(8))
+
+
+def test_tree():
+    @functools.partial(jax.jit, static_argnames="double", donate_argnums=0)
+    def tree(state, *, double):
+        return {"state": jax.tree.map(lambda each: each * TABLE * (2 if double else 1), state)}
+
+    tree((jnp.ones(64), jnp.zeros(64)), double=True)
+
+
+def test_folds():
+    @jax.jit
+    def folds(x):
+        return x + jnp.exp(TABLE)
+
+    folds(1.0)
+
+
+def test_donates():
+    table = jnp.arange(64.0)
+
+    def donates(x):
+        return x + table
+
+    jax.jit(donates, donate_argnums=0)(table)
+
+
+def test_can_be_overwritten():
+    @jax.jit
+    def can_be_overwritten(x):
+        return x + WRITEABLE
+
+    can_be_overwritten(jnp.ones(64))
+
+
+def test_derived():
+    @jax.jit
+    def derived(x):
+        return (x * TABLE).sum()
+
+    jax.grad(derived)(2.0)
+
+
+def test_reads():
+    @jax.jit
+    def reads(x):
+        return x * TABLE if getattr(jax.config, SIMPLIFIED) else x - TABLE
+
+    reads(1.0)
+
+
+def test_reads_more():
+    @jax.jit
+    def reads_more(x):
+        return x if getattr(jax.config, SIMPLIFIED) else (x, x * TABLE)
+
+    reads_more(1.0)
+
+
+def test_counts_traces():
+    traces = []
+
+    @jax.jit
+    def counts_traces(x):
+        traces.append(1)
+        return x * TABLE
+
+    counts_traces(1.0)
+    counts_traces(2.0)
+    assert len(traces) == 2
+    counts_traces(jnp.ones(64))
+    assert len(traces) == 4
+
+
+def test_fails_by_the_second_trace():
+    traces = []
+    jax.jit(lambda x: traces.append(1) or x)(1.0)
+    assert len(traces) == 1
+
+
+def test_draws():
+    @jax.jit
+    def draws(x):
+        return x + np.random.normal()
+
+    np.random.seed(0)
+    draws(1.0)
+    found = np.random.normal()
+    np.random.seed(0)
+    np.random.normal()
+    assert found == np.random.normal()
+
+
+def test_traced_only_once():
+    traces = []
+
+    @jax.jit
+    def traced_only_once(x):
+        traces.append(1)
+        if len(traces) > 1:
+            pytest.fail("once more")
+        return x * TABLE
+
+    traced_only_once(1.0)
+
+
+def test_raises():
+    @jax.jit
+    def raises(x):
+        raise ValueError("planted")
+
+    with pytest.raises(ValueError, match="planted"):
+        raises(1.0)
+
+
+def test_compiles_once():
+    compiled = []
+    listen = lambda name, *_, **__: compiled.append(name)
+    jax.monitoring.register_event_duration_secs_listener(listen)
+
+    @jax.jit
+    def compiles_once(x):
+        return scaled(x) + TABLE
+
+    compiles_once(1.0)
+    assert sum(name.endswith("backend_compile_duration") for name in compiled) == 1
+
+
+def test_is_jax_s():
+    assert type(scaled) is type(jnp.sin) and isinstance(jax.jit, type(lambda: 0))
+    with pytest.raises(TypeError):
+        jax.jit(lambda x: x, no_option=True)
+
+
+@pytest.mark.constparity
+def test_explicit():
+    jax.jit(lambda x: x - TABLE)(1.0)
+"""
+
+PROVED = {
+    "plain", "derivative_within", "tree", "folds", "donates", "can_be_overwritten", "derived",
+    "counts_traces", "compiles_once", "<lambda>",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def ran(server, tmp_path_factory):
+    """One run of all programs, and its result."""
+    suite = Suite(tmp_path_factory.mktemp("proved"), server).write(PROGRAMS)
+    run = suite.run("--constparity=prove", "--constparity-report=json:out.json")
+    return run, load_result(suite.folder / "out.json")
+
+
+def by_name(result):
+    return {each.name: each for each in result.programs}
+
+
+def test_a_refuted_program_fails_its_test_and_no_other_answer_fails_one(ran):
+    run, result = ran
+    assert run.returncode == 1
+    assert run.outcomes == {"failed": 2, "passed": PROGRAMS.count("def test_") - 2}, run.output
+    [difference] = result.differences
+    assert difference.test == "test_planted.py::test_reads_more"
+    assert "constparity: legacy and simplified are two computations in `reads_more`" in run.output
+    assert "its type was ~float32[] -> ~float32[], float32[64]" in run.output
+    assert run.output.count("what it jits was traced twice, to prove it") == 1
+
+
+def test_each_program_has_its_answer(ran):
+    answers = {name: row.proof.answer for name, row in by_name(ran[1]).items()}
+    assert answers == dict.fromkeys(PROVED, "proved") | {
+        "reads": "parted", "reads_more": "refuted", "draws": "undecided",
+        "traced_only_once": "undecided",
+    }  # fmt: skip
+
+
+def test_what_may_still_break_is_told_beside_the_proof(ran):
+    rows = by_name(ran[1])
+    hazards = {name: [each.kind for each in row.proof.hazards] for name, row in rows.items()}
+    assert {name: kinds for name, kinds in hazards.items() if kinds} == {
+        "donates": ["captured and donated"], "can_be_overwritten": ["writeable NumPy array"],
+    }  # fmt: skip
+    assert [each.gist for each in rows["folds"].proof.folded] == ["`exp`"]
+    assert "not proved" in rows["derived"].proof.reservations[0]
+    assert rows["plain"].proof.may_break is False
+
+
+def test_the_section_says_how_many_are_proved_and_why_others_are_not(ran):
+    section = ran[0].section
+    assert section[0] == (
+        "proof: 11 of 15 programs proved; 3 of these may still break; "
+        "XLA folds constants of 1, so their bits may differ"
+    )
+    assert section[1] == (
+        "15 programs, each traced in our two forms, because JAX takes its flag once, when it is "
+        "imported"
+    )
+    told = "\n".join(section)
+    assert "parted: `reads` (test_planted.py:" in told
+    assert re.search(
+        r"  jaxpr: parted: test_planted.py:\d+: sub before the flip, mul after it", told
+    )
+    assert "  jaxpr: undecided: each trace of it is another program, in one form as well" in told
+    assert (
+        "  jaxpr: undecided: traced again, in simplified form, it raised Failed: once more" in told
+    )
+
+
+# The simplified pipeline loses the last equation of each program.
+LOST = """
+import dataclasses
+
+from engine.jax_internals import replaced
+from simplified_consts import pipeline
+
+stock = pipeline.PIPELINE.normalize
+
+
+def faulty(closed_jaxpr):
+    found = stock(closed_jaxpr)
+    *_, last = found.jaxpr.eqns
+    return replaced(found, outvars=[last.invars[0]])
+
+
+pipeline.PIPELINE = dataclasses.replace(pipeline.PIPELINE, normalize=faulty)
+"""
+FEW = """
+@jax.jit
+def kept(x):
+    return x - TABLE
+
+
+def test_kept():
+    kept(jnp.ones(64))
+
+
+def test_typed():
+    scaled(jnp.ones(()))
+
+
+def test_known():
+    jax.jit(lambda x: x - TABLE)(jnp.ones(()))
+"""
+
+
+def test_an_equation_that_our_pipeline_loses_is_no_proof_in_any_report(suite):
+    formats = {"html": "html", "md": "md", "comment": "md", "junit": "xml", "sarif": "sarif"}
+    reports = [f"--constparity-report={each}:{each}.{end}" for each, end in formats.items()]
+    (suite.folder / "known.toml").write_text(
+        '[[known]]\nprogram = "<lambda>"\nmetric = "proof"\nreason = "planted"\n'
+    )
+    suite.write(FEW).plant(LOST)
+    run = suite.run("--constparity=prove", "--constparity-xfail=known.toml", *reports)
+    assert run.outcomes == {"failed": 1, "passed": 1, "xfailed": 1}, run.output
+    assert run.section[0] == "proof: 0 of 3 programs proved"
+    told = "\n".join(run.section)
+    assert "parted: `kept` (test_planted.py:" in told
+    assert "refuted: `scaled` (test_planted.py:" in told
+    text = {each: (suite.folder / f"{each}.{end}").read_text() for each, end in formats.items()}
+    assert "parted" in text["html"]
+    assert "refuted" in text["html"]
+    assert "not shadowed" not in text["md"]
+    assert "1 program refuted" in text["comment"]
+    assert '<property name="state" value="parted"' in text["junit"]
+    assert "two computations" in text["sarif"]
+
+
+def test_each_way_to_reach_jit_is_proved_on_two_workers(suite):
+    suite.write(WAYS)
+    run = suite.run("--constparity=prove", "-n", "2", "--constparity-report=json:out.json")
+    assert run.outcomes == {"passed": TESTS_OF_WAYS}, run.output
+    found = load_result(suite.folder / "out.json").programs
+    assert {each.proof.answer for each in found} == {"proved"}
+    assert len({each.identity for each in found}) == len(found)
+    assert {each.name for each in found} >= {"scaled", "partial", "method", "by_name", "<lambda>"}
+
+
+def test_after_the_flip_jax_has_the_simplified_form_and_ours_is_the_legacy_one(suite, monkeypatch):
+    monkeypatch.setenv("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS", "1")
+    run = suite.write(FEW).run("--constparity=prove", is_new=True)
+    assert run.outcomes == {"passed": 3}
+    assert run.section[0] == "proof: 3 of 3 programs proved"
+
+
+@pytest.mark.parametrize("option", ["baseline", "update", "fail", "collect"])
+def test_options_that_run_programs_are_refused(option):
+    given = dict.fromkeys(("xfail", "baseline", "update", "fail", "report", "collect"))
+    options = SimpleNamespace(
+        constparity="prove", **{f"constparity_{name}": name == option for name in given}
+    )
+    with pytest.raises(SettingsError, match="prove runs stock JAX alone; use --constparity=both"):
+        check_options(options)
