@@ -15,7 +15,7 @@ from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
 from parity_tests.jaxpr.source_places import place_of
 from parity_tests.observe.jit_on_side import is_ours
-from parity_tests.observe.stages import Lowered
+from parity_tests.observe.stages import Lowered, Traced
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.locations import place_of_locations
@@ -30,24 +30,31 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def numbers_of(lowered: Lowered, *, is_one_jit: bool, platforms: Sequence[str] = ()) -> Numbers:
-    """Return the numbers of a program that was traced and lowered.
+def numbers_of(traced: Traced) -> Numbers:
+    """Return the numbers of a program that was traced: of its jaxpr, and of no module.
+
+    Example::
+
+        numbers_of(stages.trace(built, None)).jaxpr.digest
+    """
+    jaxpr = _row(partial(_number_jaxpr, traced), traced, _settings())
+    return Numbers(jaxpr=jaxpr, types=_types(traced))
+
+
+def with_modules(numbers: Numbers, lowered: Lowered, platforms: Sequence[str] = ()) -> Numbers:
+    """Return the numbers of a program with those of its module.
 
     It is lowered for `platforms` as well, which need not be here: "cuda", "rocm" or "tpu".
 
     Example::
 
-        numbers_of(stages.trace_and_lower(built, peaks, None), is_one_jit=True).jaxpr.digest
+        with_modules(numbers_of(lowered), lowered, ("tpu",)).modules["tpu"].digest
     """
     settings = _settings()
     made = {"": partial(_number_module, lowered, lowered.lowered)}
     made |= {each: partial(_number_lowered, lowered, each) for each in platforms}
-    return Numbers(
-        jaxpr=_row(partial(_number_jaxpr, lowered), lowered, settings),
-        types=_types(lowered),
-        modules={name: _row(make, lowered, settings) for name, make in made.items()},
-        is_one_jit=is_one_jit,
-    )
+    modules = {name: _row(make, lowered, settings) for name, make in made.items()}
+    return numbers.model_copy(update={"modules": modules})
 
 
 def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str = "") -> Numbered:
@@ -60,8 +67,8 @@ def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str =
 
 
 @jax_defaults()
-def _number_jaxpr(lowered: Lowered) -> Numbered:
-    return number_jaxpr(lowered.traced.jaxpr)
+def _number_jaxpr(made: Traced) -> Numbered:
+    return number_jaxpr(made.traced.jaxpr)
 
 
 def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
@@ -96,10 +103,10 @@ def _settings() -> bytes:
     return encoded(tuple(getattr(jax.config, name, None) for name in _SETTINGS))
 
 
-def _row(make: Callable[[], Numbered], lowered: Lowered, settings: bytes) -> ProgramNumber:
+def _row(make: Callable[[], Numbered], traced: Traced, settings: bytes) -> ProgramNumber:
     try:
         found = make()
-        options = encoded(dict(lowered.built.own.options))
+        options = encoded(dict(traced.built.own.options))
     except UndecidedError as error:
         return ProgramNumber(undecided=str(error))
     # A program may hold objects of any kind, which raise what they like where they are looked at.
@@ -113,15 +120,16 @@ def _row(make: Callable[[], Numbered], lowered: Lowered, settings: bytes) -> Pro
         bodies=found.bodies,
         effects=len(found.effects),
         callbacks=found.callbacks,
+        writers=found.writers,
     )
 
 
-def _types(lowered: Lowered) -> str:
-    jaxpr = lowered.traced.jaxpr
+def _types(made: Traced) -> str:
+    jaxpr = made.traced.jaxpr
     inputs, outputs = (
         ", ".join(str(aval) for aval in avals) for avals in (jaxpr.in_avals, jaxpr.out_avals)
     )
-    tree = jax.tree.structure(lowered.traced.out_info)
+    tree = jax.tree.structure(made.traced.out_info)
     return f"{inputs} -> {outputs} {tree}" + "".join(_fields(tree))
 
 

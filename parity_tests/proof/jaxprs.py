@@ -31,6 +31,7 @@ from parity_tests.jaxpr.bodies import (
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.proof.contents import content
 from parity_tests.proof.encodings import digest_of_type, encoded
+from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
 from parity_tests.proof.live import Live, Used, is_effectful, live, live_in_loop
 from parity_tests.proof.numbers import Number, Numbered, Step, UndecidedError, number
@@ -89,6 +90,11 @@ def _numbered(closed: Any, *, expands: bool) -> Numbered:
         constants=frozenset(walk.constants),
         bodies=walk.bodies,
         by_calls=b"" if expands else digest,
+        writers=sum(
+            may_write(each.source.params["callback"])
+            for each in walk.steps.values()
+            if "callback" in each.name
+        ),
     )
 
 

@@ -228,8 +228,9 @@ class _Runner:
                 self.process.has_imported(job.target)
             if how.proves:
                 found = measure.number(
-                    program, how.side, name=job.name, platforms=how.platforms,
+                    program, how.side, name=job.name, platforms=how.platforms, lowers=job.lowers,
                     on_stage=lambda name: self.say(f"stage {name}"),
+                    on_traced=traces.note if watches and not fresh else None,
                 )  # fmt: skip
                 return measure.Measured(found), None
             once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None

@@ -50,3 +50,5 @@ class ProgramRow(Row):
     flip: FlipVerdict | None = None  # None: the campaign compares no two sides across the flip
     # What its module set when JAX had started already; None in reports older than this field, too.
     too_late: TooLate | None = None
+    # Both forms are proved one computation, and it was not run: nothing of it was measured.
+    proved_only: bool = False
