@@ -38,7 +38,7 @@ from reports.store.plan_records import PROVED_ONLY, SAMPLED, Finished
 
 # Of the programs that are proved first, one of so many runs all the same, and one of so many is
 # lowered although its jaxpr tells. Their names decide, so every machine draws the same.
-RUN_OF, LOWERED_OF = 50, 10
+RUN_OF, LOWERED_OF = 100, 10
 
 
 def run_task(

@@ -91,7 +91,7 @@ def _answer_of_programs(report: PlanReport) -> tuple[str, Tone]:
     if report.not_timed:
         parts.append((f"{len(report.not_timed):,} not timed", "warn"))
     if report.proof and (wrong := len(report.proof.contradicted)):
-        parts.insert(0, (f"{wrong:,} contradict their proof", "bad"))
+        parts.insert(0, (_contradict(wrong), "bad"))
     if not parts:
         unavailable, proved = found.get("unavailable", 0), found.get("proved", 0)
         rest = f"; {proved:,} proved and not run" if proved else ""
@@ -164,17 +164,33 @@ def _against_themselves(report: PlanReport) -> str:
 
 
 def _proof(proof: PlanProof, planned: int) -> Iterator[str]:
-    """Say how many programs are proved and were not run, and what the others of them show."""
+    """Say how many programs are proved and were not run, and what those show that were."""
     wrong = proof.contradicted
-    agree = f"{len(wrong):,} of these contradict their proof" if wrong else "none of these differs"
-    yield (
-        f"{proof.not_run:,} of {counted(planned, 'program')} are proved and were not run; "
-        f"{proof.sampled:,} more are proved and were run as a sample"
-        + (f": {agree} in what the proof excludes" if proof.sampled and not wrong else "")
-        + (f": {agree}" if wrong else "")
+    said = (
+        f"{proof.not_run:,} of {counted(planned, 'program')} {_are(proof.not_run)} proved and "
+        f"{_were(proof.not_run)} not run; {proof.sampled:,} more {_are(proof.sampled)} proved and "
+        f"{_were(proof.sampled)} run as a sample"
     )
+    if wrong:
+        said += f": {_contradict(len(wrong))}"
+    elif proof.sampled:
+        it = "it does" if proof.sampled == 1 else "they do"
+        said += f": {it} not differ in what the proof excludes"
+    yield said
     for name, what in wrong.items():
-        yield f"Contradicts its proof, which is a fault of constparity or of JAX: {name}: {what}"
+        yield f"A fault of constparity or of JAX, for its proof excludes it: {name}: {what}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _contradict(count: int) -> str:
+    return f"{count:,} contradicts its proof" if count == 1 else f"{count:,} contradict their proof"
 
 
 def _first(names: Sequence[str]) -> str:
