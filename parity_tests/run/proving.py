@@ -141,10 +141,34 @@ def _with_places(
     return row.model_copy(update={"claims": claims})
 
 
+def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> tuple[Claim, ...]:
+    """Return the claims of a program of a campaign that are not proved, with the place of each.
+
+    Both forms are numbered once more, in processes of their own. Empty where all are proved, or
+    undecided, and where the campaign compared no forms of stock JAX.
+
+    Example::
+
+        where_they_part(row, folder, options)[0].place
+    """
+    if row.flip is None or (row.flip.left, row.flip.right) != PROVED_ON:
+        return ()
+    job = Job(number=0, name=row.name, target=row.target)
+    return tuple(
+        _with_place(each, job, PROVED_ON, folder / f"{each.of}{each.platform}", options)
+        for each in row.flip.claims
+        if each.answer in _APART
+    )
+
+
+# Where effects differ in number, there is a first place as well.
+_APART: tuple[Answer, ...] = ("parted", "refuted")
+
+
 def _with_place(
     claim: Claim, job: Job, sides: Sides, folder: Path, options: CampaignOptions
 ) -> Claim:
-    if claim.answer != "parted":
+    if claim.answer not in _APART:
         return claim
     asked = [
         Asking(
