@@ -135,9 +135,9 @@ def number(
     """Trace, lower and number one program on one side; nothing is compiled or called.
 
     It is lowered for `platforms` as well, which need not be here. Unless `lowers`, it is lowered
-    only where its jaxpr is undecided, or not in the form of its side: then its module tells. Such
-    an observation has no proof of its side. Whatever the program raises is data, as in `measure`,
-    and `on_traced` is given the same as there.
+    only where its jaxpr does not tell: it is undecided, or not in the form of its side, or has
+    effects, which lowering may lose. What is not lowered has no proof of its side. Whatever the
+    program raises is data, as in `measure`, and `on_traced` is given the same as there.
 
     Example::
 
@@ -152,7 +152,9 @@ def number(
                 made = stages.trace(built, on_traced)
                 with clock("number"), jax_defaults():
                     numbers, facts = numbers_of(made), made.facts
-                if lowers or numbers.jaxpr.undecided or not is_in_form(side, facts):
+                jaxpr = numbers.jaxpr
+                tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
+                if lowers or not tells:
                     made = lowered = stages.lower(made)
                     proof, facts = stages.prove_side(lowered)
                     with clock("number"):

@@ -50,7 +50,7 @@ class Step(Record):
 class Job(Record):
     """One program to run; `number` is its place in the campaign.
 
-    Unless `lowers`, it is numbered by its jaxpr, where that tells.
+    Unless `lowers`, it is numbered by its jaxpr alone, where that tells.
     """
 
     number: int

@@ -37,7 +37,12 @@ def test_effects_of_calls_that_are_not_expanded_refute_nothing(by_calls, answer)
 
 
 @pytest.mark.parametrize(
-    ("jaxpr", "modules"), [({"digest": "d"}, set()), ({"undecided": "a reason"}, {""})]
+    ("jaxpr", "modules"),
+    [
+        ({"digest": "d"}, set()),
+        ({"undecided": "a reason"}, {""}),
+        ({"digest": "d", "effects": 1}, {""}),  # which lowering may lose
+    ],
 )
 def test_a_program_whose_jaxpr_tells_is_not_lowered(monkeypatch, jaxpr, modules):
     monkeypatch.setattr(numbers, "_row", lambda *given: ProgramNumber(**jaxpr))
