@@ -27,7 +27,7 @@ from parity_tests.campaign.resuming import (
 from parity_tests.campaign.scheduling import Outcome, Runner, Tally, programs_of, run_tasks
 from parity_tests.campaign.searching import leave
 from parity_tests.campaign.selecting import selected, with_libraries_taken
-from parity_tests.campaign.spec import LARGEST_TASK, Spec, SpecError
+from parity_tests.campaign.spec import Spec, SpecError
 from parity_tests.campaign.task_process import FolderError
 from parity_tests.campaign.tasks import Shard, Task, programs_of_shard
 from reports.rows.plan import PlanLibrary, State
@@ -250,7 +250,7 @@ def _of_shard(
     if not asked.shard:
         return programs
     seconds = seconds_by_name(asked.durations) if asked.durations else {}
-    size = plan.spec.campaign.task_size or LARGEST_TASK
+    size = plan.spec.campaign.task_size or plan.spec.campaign.largest_task
     return programs_of_shard(programs, size, asked.shard, seconds)
 
 

@@ -6,6 +6,7 @@ Its first side is compared with itself, then its programs are compared on all si
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import platform
 import resource
@@ -13,7 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from parity_tests.campaign.generated import recipe_of, without_file, write_module, write_recipe
@@ -21,17 +22,23 @@ from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.tasks import Task, TaskResult
 from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.fuzz.recipe import Recipe
+from parity_tests.judge.proofs import contradiction
 from parity_tests.judge.refused_by_stock import is_refused
 from parity_tests.processes.protocol import Progress, write
 from parity_tests.processes.refusing_folder import refusals
 from parity_tests.processes.signs_of_life import signs_told
 from parity_tests.processes.staging import staging_seconds
 from parity_tests.run import run as campaign
+from parity_tests.run.proving import prove_first
 from parity_tests.run.self_comparison import AgainstItself
 from reports.output import json_file
 from reports.rows import Environment, ProgramRow
 from reports.store.finished import finished, without_row
-from reports.store.plan_records import Finished
+from reports.store.plan_records import PROVED_ONLY, SAMPLED, Finished
+
+# Of the programs that are proved first, one of so many runs all the same, and one of so many is
+# lowered although its jaxpr tells. Their names decide, so every machine draws the same.
+RUN_OF, LOWERED_OF = 100, 10
 
 
 def run_task(
@@ -58,20 +65,28 @@ def run_task(
     options = task.options.model_copy(update={"resume": files.sides})
     apart = AgainstItself(files.again)
     first = apart if task.campaign.self_comparison and not task.rounds else None
-    result = campaign.run(list(targets.values()), options, progress=progress, first=first)
-    rows = {row.target: row for row in result.programs}
+    proofs = _Proofs()
+    if task.campaign.proof == "first":
+        proofs = _proved_first(task, targets, files.proofs, progress)
+    due = [each for each in targets.values() if each not in proofs.rows or each in proofs.sampled]
+    rows, environment = dict(proofs.rows), proofs.environment
+    if due or environment is None:
+        result = campaign.run(due, options, progress=progress, first=first)
+        rows |= {row.target: row for row in result.programs}
+        environment = result.environment
     if refused := refusals()[noted:]:
         raise refused[0]
     return TaskResult(
         key=task.key,
-        machine=machine_of(result.environment),
-        environment=result.environment,
+        machine=machine_of(environment),
+        environment=environment,
         programs=tuple(
             _finished(
                 task,
                 each,
                 rows.get(targets[each.place]),
                 apart.differing.get(targets[each.place], ""),
+                proofs.beside(rows.get(targets[each.place])),
                 recipes.get(each.place),
                 files.generated,
             )
@@ -81,6 +96,56 @@ def run_task(
         processor_seconds=_processor_seconds() - before,
         floor_seconds=staging_seconds() - staged,
     )
+
+
+@dataclass(frozen=True)
+class _Proofs:
+    """What is proved of the programs of a task, by target, and of which a sample is run.
+
+    `environment` is None where nothing was to be proved first.
+    """
+
+    rows: Mapping[str, ProgramRow] = field(default_factory=dict)
+    sampled: frozenset[str] = frozenset()
+    environment: Environment | None = None
+
+    def beside(self, row: ProgramRow | None) -> str:
+        """Return the `proof` of a program, as a store keeps it, whose row this is."""
+        if row is None or row.target not in self.rows:
+            return ""
+        if row.proved_only:
+            return PROVED_ONLY
+        return contradiction(self.rows[row.target], row) or SAMPLED
+
+
+def _proved_first(
+    task: Task, targets: Mapping[int, str], folder: Path, progress: Progress
+) -> _Proofs:
+    names = {targets[each.place]: each.name for each in task.programs}
+
+    def step(done: int, total: int, text: str) -> None:
+        progress(done, total * 5 // 4, f"proof: {text}")  # the rest is of what has to run
+
+    found = prove_first(
+        list(names),
+        task.options,
+        folder,
+        lowers=lambda target: is_drawn("lowered", names[target], LOWERED_OF),
+        progress=step,
+    )
+    sampled = {each for each in found.rows if is_drawn("run", names[each], RUN_OF)}
+    return _Proofs(found.rows, frozenset(sampled), found.environment)
+
+
+def is_drawn(what: str, name: str, one_of: int) -> bool:
+    """Say whether a program is in a sample, by its name: the same on every machine.
+
+    Example::
+
+        is_drawn("run", "seed_7_program_12", RUN_OF)
+    """
+    digest = hashlib.sha256(f"{what} {name}".encode("utf-8", "surrogateescape")).digest()
+    return int.from_bytes(digest[:8]) % one_of == 0
 
 
 def machine_of(environment: Environment) -> str:
@@ -110,6 +175,7 @@ def _finished(
     program: PlannedProgram,
     row: ProgramRow | None,
     differs_from_itself: str,
+    proof: str,
     recipe: Recipe | None,
     file: Path,
 ) -> Finished:
@@ -125,6 +191,7 @@ def _finished(
         differs_from_itself=differs_from_itself,
         is_refused=recipe is not None and is_refused(row),
         recipe=write_recipe(recipe) if recipe else "",
+        proof=proof,
         rendered=rendered,
     )
 

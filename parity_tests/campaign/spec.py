@@ -6,7 +6,7 @@ import hashlib
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import (
     ConfigDict,
@@ -21,7 +21,7 @@ from parity_tests.campaign.spec_errors import said
 from parity_tests.environments.requirements import Requirement, constraints
 from parity_tests.processes.options import TIMEOUT
 from parity_tests.processes.protocol import Record
-from parity_tests.run.options import RunAgain
+from parity_tests.run.options import PROVED_ON, RunAgain
 from parity_tests.run.selection import parse_expression
 from reports.rows import SIDES, Side
 from reports.rows.check_names import Flips
@@ -29,6 +29,7 @@ from reports.rows.fail_rules import DEFAULT_RULES, FailRule, of_versions, parse
 
 # Sizes of tasks where a spec names none: the first results come soon, and few processes start.
 FIRST_TASK, LARGEST_TASK = 10, 100
+LARGEST_PROVED = 500  # where most programs of a task are not run
 ATTEMPTS = 3
 
 
@@ -192,13 +193,14 @@ class CampaignSpec(Record):
 
     A task has at most `task_size` programs of one corpus in one environment, and is tried at most
     `attempts` times. Without a `task_size` the first task has `FIRST_TASK` programs and each next
-    one twice as many, up to `LARGEST_TASK`. With `self_comparison` each program runs on its first
+    one twice as many, up to `largest_task`. With `self_comparison` each program runs on its first
     side twice, and what differs from itself is set apart, whatever its sides differ in. `flips`
     says how legacy takes each program in simplified form once more: "lowered" compiles that for the
     first program of a process alone, and "first" takes no other. `run_again` says which programs
     run again because their sides differ: "unconfirmed" leaves out those where our sides differ
-    across the flip exactly as those of stock JAX do. `fail_on` has the rules of `--fail-on`, one
-    text each.
+    across the flip exactly as those of stock JAX do. `proof` says what is run: all programs, with a
+    proof "beside" what is measured, or "first" those that are not proved, and a sample. `fail_on`
+    has the rules of `--fail-on`, one text each.
     `constraints` hold in each environment that is made for it.
     """
 
@@ -211,6 +213,7 @@ class CampaignSpec(Record):
     attribute: bool = True
     flips: Flips = "called"
     run_again: RunAgain = "all"
+    proof: Literal["beside", "first"] = "beside"
     self_comparison: bool = True
     task_size: int | None = Field(default=None, ge=1)
     attempts: int = Field(default=ATTEMPTS, ge=1)
@@ -234,6 +237,24 @@ class CampaignSpec(Record):
             )
         return tuple(dict.fromkeys(each.text for each in rules))
 
+    @model_validator(mode="after")
+    def _can_be_proved_first(self) -> CampaignSpec:
+        if self.proof == "first" and not set(PROVED_ON) <= set(self.sides):
+            raise ValueError(
+                f'proof = "first" compares {" with ".join(PROVED_ON)}: name both in sides'
+            )
+        if self.proof == "first" and self.rounds:
+            raise ValueError(
+                'proof = "first" leaves out most programs, and rounds take times of all: leave out '
+                "one of them"
+            )
+        return self
+
+    @property
+    def largest_task(self) -> int:
+        """How many programs a task has at most where no `task_size` is named."""
+        return LARGEST_PROVED if self.proof == "first" else LARGEST_TASK
+
     def size_of_task(self, number: int) -> int:
         """Return how many programs a task has at most, by the number of tasks before it.
 
@@ -241,7 +262,7 @@ class CampaignSpec(Record):
 
             [CampaignSpec().size_of_task(each) for each in range(5)] == [10, 20, 40, 80, 100]
         """
-        return self.task_size or min(FIRST_TASK * 2 ** min(number, 10), LARGEST_TASK)
+        return self.task_size or min(FIRST_TASK * 2 ** min(number, 10), self.largest_task)
 
     @property
     def rules(self) -> tuple[FailRule, ...]:

@@ -343,7 +343,7 @@ def _print_list(store: Path, plan: int, states: Sequence[State]) -> None:
 
 def _exit_code(report: PlanReport) -> Exit:
     statuses = {each.status for each in report.broken}
-    if "difference" in statuses:
+    if "difference" in statuses or (report.proof and report.proof.contradicted):
         return Exit.DIFFERENCE
     # Of programs without a result, or without times that were asked for, nothing is known,
     # whatever the rules are; nor is it of libraries that are left out.

@@ -58,7 +58,7 @@ class CampaignProgress:
         bad = [
             f"{states[state]:,} {state}"
             for state in STATES
-            if states[state] and state not in ("safe", "at a price")
+            if states[state] and state not in ("safe", "proved", "at a price")
         ]
         stored = "" if done == total else f"{done:,} in the store, "
         left = "" if done == total else f", {left}"

@@ -55,7 +55,8 @@ def fuzz(
 ) -> None:
     """Generate programs that capture arrays, and compare them on every side.
 
-    A program that fails is made smaller and written to a file that runs by itself. Programs that
+    A program that fails is made smaller and written to a file that runs by itself. One whose two
+    forms are not proved one computation is named with the place where they part. Programs that
     stock JAX refuses as well are counted, and left out. Exits as `constparity run` does.
 
     Examples:
@@ -65,6 +66,7 @@ def fuzz(
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
     from parity_tests.cli import run_view
+    from reports.documents.proofs import reason_of
     from reports.views.texts import counted
 
     if importlib.util.find_spec("hypothesis") is None:
@@ -80,6 +82,10 @@ def fuzz(
     if fuzzed.refused:
         refused = counted(len(fuzzed.refused), "more program")
         console.print(f"{refused} that stock JAX refuses as well", highlight=False)
+    for name, claims in fuzzed.apart.items():
+        for claim in claims:
+            said = f"{name}: {claim.of} {claim.answer}: {reason_of(claim)}"
+            console.print(said, highlight=False, markup=False, soft_wrap=True)
     write_reports(context, console, requests, fuzzed.campaign, judging.rules)
     with display.progress() as shown:
         smaller = list(fuzzing.keep(fuzzed, keep, timeout=timeout, progress=shown))

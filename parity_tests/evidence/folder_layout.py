@@ -139,6 +139,7 @@ class TaskFiles:
     generated = _In("generated.py")  # the programs that are generated
     sides = _In("sides")  # the folder of the campaign that its programs are
     again = _In("again")  # the folder of the second runs of its first side
+    proofs = _In("proofs")  # the folder of the programs that are numbered before any is run
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parity_tests.evidence.temporary_folders import temporary_folder
@@ -14,9 +15,11 @@ from parity_tests.fuzz.rendering import CATALOGUE
 from parity_tests.judge.refused_by_stock import is_refused
 from parity_tests.processes.protocol import Progress
 from parity_tests.reduce.draft_to_python import in_docstring
+from parity_tests.run import proving
 from parity_tests.run import run as campaign
 from parity_tests.run.options import CampaignOptions
 from reports.rows import Campaign, ProgramRow, Side
+from reports.rows.claims import Claim
 
 # How many smaller programs one round tries at most, and how many rounds there are at most.
 CANDIDATES = 16
@@ -25,11 +28,16 @@ ROUNDS = 20
 
 @dataclass(frozen=True)
 class Fuzzed:
-    """A campaign of generated programs; `refused` are those that stock JAX refuses alike."""
+    """A campaign of generated programs; `refused` are those that stock JAX refuses alike.
+
+    `apart` has what is claimed of the programs whose two forms are not proved one computation, by
+    name, each with the place where they part.
+    """
 
     campaign: Campaign
     recipes: Mapping[str, Recipe]
     refused: tuple[ProgramRow, ...]
+    apart: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -58,10 +66,17 @@ def run(
         f"seed_{seed}_program_{number}": strategy.drawn(number, of_seed=seed)
         for number in range(programs)
     }
-    result = _campaign(recipes, _options(sides, timeout), progress)
+    options, apart = _options(sides, timeout), {}
+    with _written(recipes) as targets:
+        result = campaign.run(targets, options, progress=progress)
+        for done, row in enumerate(result.programs):
+            progress(done, len(result.programs), f"where {row.name} parts")
+            folder = Path(targets[0]).parent / row.name
+            if claims := proving.where_they_part(row, folder, options):
+                apart[row.name] = claims
     refused = tuple(row for row in result.programs if is_refused(row))
     kept = tuple(row for row in result.programs if row not in refused)
-    return Fuzzed(result.model_copy(update={"programs": kept}), recipes, refused)
+    return Fuzzed(result.model_copy(update={"programs": kept}), recipes, refused, apart)
 
 
 def keep(
@@ -118,14 +133,13 @@ def _options(sides: Sequence[Side], timeout: float) -> CampaignOptions:
     return CampaignOptions(sides=tuple(sides), timeout=timeout, steady_calls=0)
 
 
-def _campaign(
-    recipes: Mapping[str, Recipe], options: CampaignOptions, progress: Progress
-) -> Campaign:
+@contextmanager
+def _written(recipes: Mapping[str, Recipe]) -> Iterator[list[str]]:
+    """Write programs to a module for the time of a block; yield their targets."""
     with temporary_folder("fuzz-") as folder:
         file = folder / "generated.py"
         file.write_text(rendering.module(recipes))
-        targets = [f"{file}:{name}" for name in recipes]
-        return campaign.run(targets, options, progress=progress)
+        yield [f"{file}:{name}" for name in recipes]
 
 
 def reduced(
@@ -143,7 +157,8 @@ def reduced(
                 f"candidate_{number}": each
                 for number, each in enumerate(smaller[start : start + CANDIDATES])
             }
-            result = _campaign(tried, options, lambda done, total, text: None)
+            with _written(tried) as targets:
+                result = campaign.run(targets, options)
             alike = [
                 tried[each.name] for each in result.programs if signature(each) == signature(row)
             ]

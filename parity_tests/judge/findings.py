@@ -65,7 +65,8 @@ class Findings:
     was compared at all, `no_hazards` why hazards were not detected, `no_arbiter` why the arbiter's
     outputs are not there, and `no_drift` why the cause of a difference was not looked for.
     `not_repeatable` says what of a side changes from run to run, where the sides differ and it was
-    run again. `too_late` says what its module set when JAX had started already.
+    run again. `too_late` says what its module set when JAX had started already. `proved_only` says
+    that both forms are proved one computation, and it was not run.
     """
 
     observed: tuple[Observation, ...] = ()
@@ -75,6 +76,7 @@ class Findings:
     drift: tuple[DriftAttribution, ...] = ()
     measured_again: tuple[Observation, ...] = ()
     not_run: str = ""
+    proved_only: bool = False
     no_hazards: str = ""
     no_arbiter: str = ""
     no_drift: str = ""

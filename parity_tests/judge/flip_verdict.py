@@ -97,7 +97,9 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
     before, after = flip.before, flip.after
     if (fails := reasons_as_written.of_later_failure(flip)) is not None:
         yield fails
-    if not flip.comparisons or before is None or after is None:
+    if flip.findings.proved_only:
+        yield from proofs.without_run(flip.findings.hazards)
+    elif not flip.comparisons or before is None or after is None:
         yield FlipReason(outcome="could not compare", kind="failure", what="; ".join(of_verdict))
     elif before.failure or after.failure:
         yield flip_reasons.of_failure(flip, before, after)

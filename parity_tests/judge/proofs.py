@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from parity_tests.evidence.found import NumberedStep
-from reports.rows import Comparison, FlipReason, Hazard, HazardKind, Observation
+from parity_tests.judge.across_flip import lines_of
+from reports.rows import (
+    Comparison,
+    FlipOutcome,
+    FlipReason,
+    Hazard,
+    HazardKind,
+    Observation,
+    ProgramRow,
+)
 from reports.rows.claims import Answer, Claim, PartedPlace, answer_of
 from reports.rows.observation import ProgramNumber
 
@@ -162,6 +171,77 @@ def _said(step: NumberedStep | None, apart: Sequence[str]) -> str:
         return ""
     params = "".join(f", {name}={step.said[name]}" for name in apart if name in step.said)
     return f"{step.name}{params}"
+
+
+# -- before anything runs --------------------------------------------------------------------------
+
+NOT_RUN = "both forms are proved one computation, so it was not run, and nothing was measured"
+
+
+def need_run(before: Observation, hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
+    """Return the hazards of a proved program of which a run tells more than they say.
+
+    A hazard that commits the outputs does so in each call. Who writes to a captured array later is
+    not seen by running, unless it is a Python function that the program calls.
+    """
+    may_write = before.numbers is None or before.numbers.jaxpr.writers > 0
+    return tuple(
+        each
+        for each in breaking(hazards)
+        if not each.commits_outputs and (may_write or each.kind != "writeable NumPy array")
+    )
+
+
+def without_run(hazards: Sequence[Hazard]) -> Iterator[FlipReason]:
+    """Yield what a flip comes to for a program that is proved and was not run.
+
+    Its contract tells where its outputs are placed, and what else it comes to is not known.
+    """
+    commits = [each for each in hazards if each.commits_outputs]
+    if commits:
+        yield FlipReason(
+            outcome="placed otherwise",
+            kind="placement",
+            what=f"output committed: {commits[0].what} (read off its trace)",
+            where=lines_of(commits),
+            action=commits[0].fix,
+        )
+    outcome: FlipOutcome = "safe" if commits else "could not compare"
+    yield FlipReason(outcome=outcome, kind="proof", what=NOT_RUN)
+
+
+def contradiction(told: ProgramRow, ran: ProgramRow) -> str:
+    """Say what a run shows that the proof of a program or its contract excludes; "" if nothing.
+
+    `told` is its row before it ran. Bits are not excluded, unless an equation has other operands,
+    nor is a failure of XLA, nor what changes from run to run.
+
+    Example::
+
+        contradiction(told, ran) == "callback calls: 4 against 3"
+    """
+    if told.flip is None or ran.flip is None or ran.verdict == "not repeatable":
+        return ""
+    is_placed = told.flip.outcome == "placed otherwise"
+    fails_in_xla = any(
+        each.failure and each.failure.stage == "compile" for each in ran.observations
+    )
+    for each in ran.flip.reasons:
+        if each.outcome == "placed otherwise" and not is_placed:
+            return each.what
+        is_excluded = each.kind == "structure or count" or (
+            each.kind == "failure" and not fails_in_xla
+        )
+        if each.outcome == "different" and is_excluded:
+            return each.what
+    for drift in ran.drift:
+        if (drift.left, drift.right) == (ran.flip.left, ran.flip.right) and drift.cause in (
+            "another program", "a bug",
+        ):  # fmt: skip
+            return f"outputs differ by {drift.cause}: {drift.evidence}"
+    if is_placed and ran.flip.outcome not in ("placed otherwise", "could not compare", "different"):
+        return "its outputs are placed alike, and its contract says otherwise"
+    return ""
 
 
 # -- beside what was measured ----------------------------------------------------------------------

@@ -44,4 +44,5 @@ class RowDraft:
             drift=found.drift,
             flip=conclusion.flip,
             too_late=found.too_late,
+            proved_only=found.proved_only,
         )

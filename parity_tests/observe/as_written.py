@@ -39,7 +39,7 @@ from parity_tests.observe.calls import durations, without_addresses
 from parity_tests.observe.checks import captured_arrays
 from parity_tests.observe.device_buffers import Held
 from parity_tests.observe.jit_on_side import is_ours, jitted_on
-from parity_tests.observe.stages import Built, Lowered
+from parity_tests.observe.stages import Built, Lowered, Traced
 from parity_tests.own_jit import OwnJit, called_function, copied, jits_held_by
 from parity_tests.program import Program
 from reports.rows import CallAsWritten, Failure, Observation, OutputLeaf
@@ -65,7 +65,7 @@ class Due:
     captured: frozenset[str] | None = None
 
 
-def due(lowered: Lowered, facts: JaxprFacts, *, may_count: bool = False) -> Due | None:
+def due(made: Traced, facts: JaxprFacts, *, may_count: bool = False) -> Due | None:
     """Say whether a call as written may do what a call of the traced program does not.
 
     One jitted function is called alike, unless it has been called while it was built, JAX is told
@@ -75,10 +75,10 @@ def due(lowered: Lowered, facts: JaxprFacts, *, may_count: bool = False) -> Due 
     """
     if may_count:
         return Due()
-    own, closed = lowered.built.own, lowered.traced.jaxpr
+    own, closed = made.built.own, made.traced.jaxpr
     if own.is_own:
         captured: Sequence[CapturedValue] = facts.captured
-        is_due = bool(due_after_failure(own)) or shares_memory(lowered, facts)
+        is_due = bool(due_after_failure(own)) or shares_memory(made, facts)
     else:
         captured, held, called = captured_in_bodies(closed), jits_held_by(own.fun), own_jits(closed)
         is_due = bool(called or held)
@@ -284,11 +284,11 @@ def _leaf(path: str, leaf: Any) -> tuple[OutputLeaf, KeptArray]:
 _ARRAYS = (jax.Array, np.ndarray)
 
 
-def donated_leaves(lowered: Lowered) -> list[int]:
+def donated_leaves(made: Traced) -> list[int]:
     """Return the numbers of the donated arguments among the leaves that are not static."""
-    if not lowered.built.own.donates:
+    if not made.built.own.donates:
         return []
-    infos = jax.tree.leaves(lowered.traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
+    infos = jax.tree.leaves(made.traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
     return [number for number, info in enumerate(infos) if info.donated]
 
 
@@ -304,13 +304,13 @@ def is_donating_call_due(lowered: Lowered, facts: JaxprFacts) -> bool:
     return any(id(each.value) in donated for each in facts.captured)
 
 
-def shares_memory(lowered: Lowered, facts: JaxprFacts) -> bool:
+def shares_memory(made: Traced, facts: JaxprFacts) -> bool:
     """Say whether a donated argument is in memory that another argument or captured array is in.
 
     What XLA makes of that depends on how the two came to share it, so no copy tells.
     """
-    inputs = lowered.built.inputs
-    donated = [inputs[number] for number in donated_leaves(lowered)]
+    inputs = made.built.inputs
+    donated = [inputs[number] for number in donated_leaves(made)]
     if not donated:
         return False
     passed = Counter(key for leaf in inputs for key in device_buffers.of([leaf]))

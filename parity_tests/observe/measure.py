@@ -28,8 +28,9 @@ from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
-from parity_tests.observe.numbers import numbers_of
+from parity_tests.observe.numbers import numbers_of, with_modules
 from parity_tests.observe.observation import described, observation_of
+from parity_tests.observe.proof_of_side import is_in_form
 from parity_tests.observe.stages import (
     Built,
     Called,
@@ -127,12 +128,16 @@ def number(
     *,
     name: str | None = None,
     platforms: Sequence[str] = (),
+    lowers: bool = True,
     on_stage: Callable[[str], object] = lambda name: None,
+    on_traced: OnTraced | None = None,
 ) -> Observation:
     """Trace, lower and number one program on one side; nothing is compiled or called.
 
-    It is lowered for `platforms` as well, which need not be here. Whatever the program raises is
-    data, as in `measure`.
+    It is lowered for `platforms` as well, which need not be here. Unless `lowers`, it is lowered
+    only where its jaxpr does not tell: it is undecided, or not in the form of its side, or has
+    effects, which lowering may lose. What is not lowered has no proof of its side. Whatever the
+    program raises is data, as in `measure`, and `on_traced` is given the same as there.
 
     Example::
 
@@ -144,13 +149,19 @@ def number(
             built = stages.build(program, side, clock)
             with clock("read arguments"):
                 arguments = described(built.fun, built.args, built.kwargs)
+            proof = None
             with compile_cache.compiled_with_a_folder() as compiled_in_trace:
-                lowered = stages.trace_and_lower(built, memory.rough_peak, None)
-            proof, facts = stages.prove_side(lowered)
-            with clock("number"):
-                may_count = bool(compiled_in_trace)
-                is_one_jit = as_written.due(lowered, facts, may_count=may_count) is None
-                numbers = numbers_of(lowered, is_one_jit=is_one_jit, platforms=platforms)
+                made = stages.trace(built, on_traced)
+                with clock("number"), jax_defaults():
+                    numbers, facts = numbers_of(made), made.facts
+                jaxpr = numbers.jaxpr
+                tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
+                if lowers or not tells:
+                    made = lowered = stages.lower(made)
+                    proof, facts = stages.prove_side(lowered)
+                    with clock("number"):
+                        numbers = with_modules(numbers, lowered, platforms)
+            is_one_jit = as_written.due(made, facts, may_count=bool(compiled_in_trace)) is None
     except failures.WrongSideError as error:
         failed = _failed(name, side, failures.wrong_side(error, clock.current))
         return failed.model_copy(update={"proof": error.proof})
@@ -166,7 +177,7 @@ def number(
             captured_arrays=len(facts.captured),
             captured_bytes=facts.captured_bytes,
         ),
-        numbers=numbers,
+        numbers=numbers.model_copy(update={"is_one_jit": is_one_jit}),
         arguments=arguments,
     )
 
@@ -216,7 +227,8 @@ def _measure(
     may_count = bool(compiled_in_trace)
     with clock("number"):
         is_one_jit = as_written.due(lowered, counted.facts, may_count=may_count) is None
-        numbers = numbers_of(lowered, is_one_jit=is_one_jit)
+        own = {"is_one_jit": is_one_jit}
+        numbers = with_modules(numbers_of(lowered), lowered).model_copy(update=own)
     compiled = stages.compile_program(lowered, peaks)
     ledger_rows = _ledger_rows(lowered, counted, compiled)
     called = stages.call_program(built, counted, compiled, steady_calls=steady_calls)

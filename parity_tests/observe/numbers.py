@@ -16,7 +16,7 @@ from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
 from parity_tests.jaxpr.source_places import place_of
 from parity_tests.observe.jit_on_side import is_ours
-from parity_tests.observe.stages import Lowered
+from parity_tests.observe.stages import Lowered, Traced
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.locations import place_of_locations
@@ -31,24 +31,33 @@ _SETTINGS = (
 )  # fmt: skip
 
 
-def numbers_of(lowered: Lowered, *, is_one_jit: bool, platforms: Sequence[str] = ()) -> Numbers:
-    """Return the numbers of a program that was traced and lowered.
+def numbers_of(traced: Traced) -> Numbers:
+    """Return the numbers of a program that was traced: of its jaxpr, and of no module.
+
+    Example::
+
+        numbers_of(stages.trace(built, None)).jaxpr.digest
+    """
+    jaxpr, tree = traced.traced.jaxpr, jax.tree.structure(traced.traced.out_info)
+    return Numbers(
+        jaxpr=number_of_jaxpr(jaxpr, traced.built.own.options), types=types_of(jaxpr, tree)
+    )
+
+
+def with_modules(numbers: Numbers, lowered: Lowered, platforms: Sequence[str] = ()) -> Numbers:
+    """Return the numbers of a program with those of its module.
 
     It is lowered for `platforms` as well, which need not be here: "cuda", "rocm" or "tpu".
 
     Example::
 
-        numbers_of(stages.trace_and_lower(built, peaks, None), is_one_jit=True).jaxpr.digest
+        with_modules(numbers_of(lowered), lowered, ("tpu",)).modules["tpu"].digest
     """
-    options, traced = dict(lowered.built.own.options), lowered.traced
+    options = lowered.built.own.options
     made = {"": partial(_number_module, lowered, lowered.lowered)}
     made |= {each: partial(_number_lowered, lowered, each) for each in platforms}
-    return Numbers(
-        jaxpr=number_of_jaxpr(traced.jaxpr, options),
-        types=types_of(traced.jaxpr, jax.tree.structure(traced.out_info)),
-        modules={name: _row(make, options) for name, make in made.items()},
-        is_one_jit=is_one_jit,
-    )
+    modules = {name: _row(make, options) for name, make in made.items()}
+    return numbers.model_copy(update={"modules": modules})
 
 
 def number_of_jaxpr(
@@ -123,6 +132,7 @@ def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNum
         bodies=found.bodies,
         effects=len(found.effects),
         callbacks=found.callbacks,
+        writers=found.writers,
     )
 
 

@@ -47,6 +47,18 @@ def prove(
     )
 
 
+def is_in_form(side: Side, jaxpr: JaxprFacts) -> bool:
+    """Say whether a jaxpr, whose module nobody made, is in the form of its side.
+
+    Example::
+
+        is_in_form("jax-legacy", stages.trace(built, None).facts)
+    """
+    if side.removeprefix("jax-") == "legacy":
+        return not jaxpr.array_literals
+    return jaxpr.constvars == jaxpr.special_constvars
+
+
 def _against_legacy(jaxpr: JaxprFacts, module: ModuleCounts, live_captured: int) -> list[str]:
     found = []
     if module.const_args:

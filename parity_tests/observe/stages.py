@@ -128,8 +128,8 @@ class Built:
 
 
 @dataclass(frozen=True)
-class Lowered:
-    """A program with JAX's stages of it up to its StableHLO, and the peak of host memory.
+class Traced:
+    """A program with JAX's stage of its trace.
 
     `built` is what was traced: of a program that takes Python values, it may be a function of its
     arrays.
@@ -137,6 +137,17 @@ class Lowered:
 
     built: Built
     traced: Any
+
+    @property
+    def facts(self) -> counts.JaxprFacts:
+        """What the jaxpr holds, counted anew."""
+        return counts.count(self.traced.jaxpr, embed_threshold=self.built.embed_threshold)
+
+
+@dataclass(frozen=True)
+class Lowered(Traced):
+    """A program with JAX's stages of it up to its StableHLO, and the peak of host memory."""
+
     lowered: Any
     peak: memory.Peak
 
@@ -212,20 +223,31 @@ def build(program: Program, side: Side, clock: StageClock) -> Built:
     return Built(side, own, jitted, embed_threshold, before, clock)
 
 
+def trace(built: Built, on_traced: OnTraced | None) -> Traced:
+    """Trace a program."""
+    clock, jit = built.clock, functools.partial(jitted_on, side=built.side)
+    with clock("trace"):
+        own, jitted, traced = traced_as_it_takes(built.own, built.jitted, jit)
+        built = replace(built, own=own, jitted=jitted)
+    # What is traced for long is looked at for long: not within the limits of a measurement.
+    if on_traced is not None and clock.seconds["trace"] < SHORT:
+        with clock("hazards"):
+            on_traced(built.own, traced)
+    return Traced(built, traced)
+
+
 def trace_and_lower(built: Built, peaks: Peaks, on_traced: OnTraced | None) -> Lowered:
     """Trace and lower a program, and measure the peak of host memory over both."""
-    clock, jit = built.clock, functools.partial(jitted_on, side=built.side)
     with peaks() as peak:
-        with clock("trace"):
-            own, jitted, traced = traced_as_it_takes(built.own, built.jitted, jit)
-            built = replace(built, own=own, jitted=jitted)
-        # What is traced for long is looked at for long: not within the limits of a measurement.
-        if on_traced is not None and clock.seconds["trace"] < SHORT:
-            with clock("hazards"):
-                on_traced(built.own, traced)
-        with staged_alone(built.side), clock("lower"):
-            lowered = traced.lower()
-    return Lowered(built, traced, lowered, peak)
+        lowered = lower(trace(built, on_traced))
+    return replace(lowered, peak=peak)
+
+
+def lower(made: Traced) -> Lowered:
+    """Lower a program that was traced; the peak of host memory is not measured."""
+    built = made.built
+    with staged_alone(built.side), built.clock("lower"):
+        return Lowered(built, made.traced, made.traced.lower(), memory.Peak())
 
 
 def count(made: Lowered) -> Counted:
@@ -262,7 +284,7 @@ def _held_to_side(
 ) -> tuple[counts.JaxprFacts, stablehlo.ModuleCounts, Any, Proof]:
     built = made.built
     closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
-    facts = counts.count(closed, embed_threshold=embed_threshold)
+    facts = made.facts
     module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
     live = live_part(closed)
     live_captured = _live_captured(live, facts, module, embed_threshold)

@@ -48,11 +48,15 @@ class Step(Record):
 
 
 class Job(Record):
-    """One program to run; `number` is its place in the campaign."""
+    """One program to run; `number` is its place in the campaign.
+
+    Unless `lowers`, it is numbered by its jaxpr alone, where that tells.
+    """
 
     number: int
     name: str
     target: str
+    lowers: bool = True
 
 
 # An option of XLA for one compilation, by its name: the flag of XLA_FLAGS without its dashes.

@@ -7,13 +7,15 @@ one of the settings of a proof.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import jax
+import numpy as np
 
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.numbers import UndecidedError, number
@@ -27,6 +29,45 @@ def encoded_function(function: Any, encode: Encode) -> bytes:
     Raises `UndecidedError` for what it reads and cannot be encoded.
     """
     return _Reading(encode, ()).function(function)
+
+
+def may_write(function: Any) -> bool:
+    """Say whether a function that was encoded reaches a NumPy array by what it holds.
+
+    It may write to that array when it is called. Arrays that it is passed are read-only.
+    """
+    return _reaches_array(function, set())
+
+
+def _reaches_array(value: Any, seen: set[int]) -> bool:
+    if id(value) in seen or isinstance(value, _HARMLESS):
+        return False
+    seen.add(id(value))
+    held: Iterable[Any]
+    if isinstance(value, types.MethodType):
+        held = (value.__func__, value.__self__)
+    elif isinstance(value, types.FunctionType):
+        if is_installed(value.__code__) and _is_found(value):
+            return False
+        defaults = (value.__defaults__, value.__kwdefaults__)
+        held = (*_free_values(value).values(), *vars(value).values(), *defaults)
+    elif isinstance(value, functools.partial):
+        held = (value.func, value.args, value.keywords)
+    elif isinstance(value, dict):
+        held = (*value, *value.values())
+    elif isinstance(value, (list, tuple, set, frozenset)):
+        held = value
+    elif dataclasses.is_dataclass(value):
+        held = [getattr(value, each.name) for each in dataclasses.fields(value)]
+    else:
+        return True  # an array, or something that may hold one
+    return any(_reaches_array(each, seen) for each in held)
+
+
+_HARMLESS = (
+    type(None), bool, int, float, complex, str, bytes, type, np.generic, np.dtype, np.ufunc,
+    jax.Array, jax.tree_util.PyTreeDef, types.ModuleType,
+)  # fmt: skip
 
 
 class _Reading:

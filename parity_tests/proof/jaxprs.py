@@ -32,6 +32,7 @@ from parity_tests.jaxpr.captured import words_of
 from parity_tests.proof.axes import ordered
 from parity_tests.proof.contents import content
 from parity_tests.proof.encodings import digest_of_type, digest_of_value, encoded
+from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import (
     core_of,
     has_no_elements,
@@ -97,6 +98,11 @@ def _numbered(closed: Any, *, expands: bool) -> Numbered:
         constants=frozenset(walk.constants),
         bodies=walk.bodies,
         by_calls=b"" if expands else digest,
+        writers=sum(
+            may_write(each.source.params["callback"])
+            for each in walk.steps.values()
+            if "callback" in each.name
+        ),
     )
 
 

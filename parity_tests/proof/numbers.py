@@ -51,8 +51,9 @@ class Numbered:
     `digest` covers the outputs, the effects and the types of the arguments. `constants` has the
     numbers of the arrays and scalars that the program holds, `bodies` counts its inner functions,
     loops and branches. `by_calls` is the digest with calls that are not expanded; b"" where the
-    program is not much larger than it is written. `callbacks` counts calls of Python functions
-    that the digest has by their places alone.
+    program is not much larger than it is written. `callbacks` counts the calls of Python functions
+    of a module, whose digest has them by their places alone; `writers` those of a jaxpr that may
+    write to a NumPy array.
     """
 
     digest: Number
@@ -63,3 +64,4 @@ class Numbered:
     bodies: int
     by_calls: Number = b""
     callbacks: int = 0
+    writers: int = 0

@@ -11,6 +11,8 @@ from reports.rows import SIDES, Side
 
 # "unconfirmed" leaves out those that ours and stock JAX's sides show alike.
 RunAgain = Literal["all", "unconfirmed"]
+# A proof is of stock JAX: whoever flips the default flips that.
+PROVED_ON: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
 # Hazards are properties of a program, so one side detects them: the first of these that is run.
 # Sides that a hazard breaks come last.
 _DETECT_HAZARDS: tuple[Side, ...] = ("jax-legacy", "legacy", "jax-simplified", "simplified")

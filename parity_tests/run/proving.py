@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -10,8 +11,18 @@ from typing import Any
 from parity_tests.evidence.found import HazardsFound, NumberedSteps
 from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.judge.proofs import breaking, claims_of, folded, place_apart
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.proofs import (
+    NOT_RUN,
+    breaking,
+    claims_of,
+    folded,
+    need_run,
+    place_apart,
+)
+from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides
+from parity_tests.judge.verdict import conclude
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.protocol import (
     Job,
@@ -22,8 +33,8 @@ from parity_tests.processes.protocol import (
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.collection import collect, with_sides_that_run
-from parity_tests.run.options import CampaignOptions
-from reports.rows import Failure, Observation
+from parity_tests.run.options import PROVED_ON, CampaignOptions
+from reports.rows import Environment, Failure, Observation, ProgramRow
 from reports.rows.claims import Answer, Claim, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
 
@@ -130,10 +141,34 @@ def _with_places(
     return row.model_copy(update={"claims": claims})
 
 
+def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> tuple[Claim, ...]:
+    """Return the claims of a program of a campaign that are not proved, with the place of each.
+
+    Both forms are numbered once more, in processes of their own. Empty where all are proved, or
+    undecided, and where the campaign compared no forms of stock JAX.
+
+    Example::
+
+        where_they_part(row, folder, options)[0].place
+    """
+    if row.flip is None or (row.flip.left, row.flip.right) != PROVED_ON:
+        return ()
+    job = Job(number=0, name=row.name, target=row.target)
+    return tuple(
+        _with_place(each, job, PROVED_ON, folder / f"{each.of}{each.platform}", options)
+        for each in row.flip.claims
+        if each.answer in _APART
+    )
+
+
+# Where effects differ in number, there is a first place as well.
+_APART: tuple[Answer, ...] = ("parted", "refuted")
+
+
 def _with_place(
     claim: Claim, job: Job, sides: Sides, folder: Path, options: CampaignOptions
 ) -> Claim:
-    if claim.answer != "parted":
+    if claim.answer not in _APART:
         return claim
     asked = [
         Asking(
@@ -151,3 +186,74 @@ def _with_place(
     assert isinstance(after, NumberedSteps)
     place = place_apart(before.steps, after.steps)
     return claim.model_copy(update={"place": place})
+
+
+# -- before anything runs --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProvedFirst:
+    """The rows, by target, of programs that need not run, and where they were numbered."""
+
+    environment: Environment
+    rows: Mapping[str, ProgramRow]
+
+
+def prove_first(
+    targets: Sequence[str],
+    options: CampaignOptions,
+    folder: Path,
+    *,
+    lowers: Callable[[str], bool] = lambda target: True,
+    progress: Progress = lambda done, total, text: None,
+) -> ProvedFirst:
+    """Prove programs on stock JAX's two sides, and make rows of those that need not run.
+
+    These are proved, one jitted function each, and no run tells more of their hazards. Targets that
+    `lowers` leaves out are numbered by their jaxprs, where these tell. Nothing is compiled or
+    called; what `folder` has of before is not numbered again. Raises what `prove` raises.
+
+    Example::
+
+        prove_first(["my_model.py:step"], options, folder).rows["my_model.py:step"].proved_only
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    collected = collect(targets, folder, options.time_limit)
+    with_sides_that_run(
+        options.model_copy(update={"sides": PROVED_ON}), collected.environment.jax,
+        lambda text: None, has_flag=collected.listing.has_flag,
+    )  # fmt: skip
+    jobs = [each.model_copy(update={"lowers": lowers(each.target)}) for each in collected.jobs]
+    # Its own trace shows the hazards, where nothing is timed.
+    how = options.model_copy(update={"proves": True, "hazards_on": PROVED_ON[1], "steady_calls": 0})
+    recorded = run_sides(jobs, PROVED_ON, folder, how, progress=progress)
+    rows = {}
+    for number, listed in enumerate(collected.programs):
+        before, after = (recorded.get((number, side)) for side in PROVED_ON)
+        if before and after and (row := _row_without_run(listed, before, after)):
+            rows[listed.target] = row
+    return ProvedFirst(collected.environment, rows)
+
+
+def _row_without_run(listed: Listed, before: Recorded, after: Recorded) -> ProgramRow | None:
+    """Return the row of a program that is proved; None where it has to run."""
+    one, two = before.observation, after.observation
+    if one.failure or two.failure or answer_of(claims_of(one, two)) != "proved":
+        return None
+    found = after.hazards()
+    if found.again or _reservations(one, found) or need_run(one, found.hazards):
+        return None
+    findings = Findings(
+        observed=(one, two), hazards=found.hazards, not_run=NOT_RUN, proved_only=True
+    )
+    draft = RowDraft(
+        name=listed.name,
+        source=listed.source,
+        target=listed.target,
+        digest=listed.digest,
+        summary=listed.summary,
+        tags=listed.tags,
+        observations=findings.observed,
+        findings=findings,
+    )
+    return draft.row(conclude(findings, [PROVED_ON]))

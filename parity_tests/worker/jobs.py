@@ -9,6 +9,7 @@ of the processors to trace, lower and compile a program.
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
@@ -61,6 +62,9 @@ GivenT = TypeVar("GivenT", Job, Rerun)
 def run_jobs(request: RunJobs, desk: Desk) -> None:
     """Run the jobs of a request, or as many as this process is fit for."""
     _start(request.side)
+    if request.proves:
+        # Traces are many small objects that live on; looking for garbage takes a tenth of tracing.
+        gc.set_threshold(100_000)
     with events(desk) as say:
         runner = _runner(request, desk, say)
         for position, job in enumerate(request.jobs):
@@ -233,7 +237,9 @@ class _Runner:
                     how.side,
                     name=job.name,
                     platforms=how.platforms,
+                    lowers=job.lowers,
                     on_stage=lambda name: self.say(f"stage {name}"),
+                    on_traced=traces.note if watches and not fresh else None,
                 )
                 return measure.Measured(found), once
             measured = measure.measure(

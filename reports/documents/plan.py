@@ -22,7 +22,15 @@ from reports.document import (
     columns,
     items,
 )
-from reports.rows.plan import MEANINGS, STATES, CauseGroup, PlanLibrary, PlanReport, State
+from reports.rows.plan import (
+    MEANINGS,
+    STATES,
+    CauseGroup,
+    PlanLibrary,
+    PlanProof,
+    PlanReport,
+    State,
+)
 from reports.views.texts import counted, cut
 
 _NAME_LENGTH = 120
@@ -31,7 +39,7 @@ _OPEN = 3  # causes that a reader sees at once
 TONES: dict[State, Tone] = {
     "not run": "warn", "lost": "warn", "unavailable": "", "refused": "",
     "could not compare": "warn", "not repeatable": "warn", "disagree": "bad", "breaks": "bad",
-    "placed otherwise": "warn", "at a price": "note", "safe": "good",
+    "placed otherwise": "warn", "at a price": "note", "proved": "good", "safe": "good",
 }  # fmt: skip
 
 # What the answer names, the worst first.
@@ -82,9 +90,12 @@ def _answer_of_programs(report: PlanReport) -> tuple[str, Tone]:
     ]
     if report.not_timed:
         parts.append((f"{len(report.not_timed):,} not timed", "warn"))
+    if report.proof and (wrong := len(report.proof.contradicted)):
+        parts.insert(0, (_contradict(wrong), "bad"))
     if not parts:
-        unavailable = found.get("unavailable", 0)
-        rest = f"; {unavailable:,} unavailable" if unavailable else ""
+        unavailable, proved = found.get("unavailable", 0), found.get("proved", 0)
+        rest = f"; {proved:,} proved and not run" if proved else ""
+        rest += f"; {unavailable:,} unavailable" if unavailable else ""
         return f"nothing breaks, {whole}{rest}", "good"
     return f"{whole}: {', '.join(text for text, _ in parts)}".removeprefix("of "), parts[0][1]
 
@@ -95,6 +106,8 @@ def lines(report: PlanReport) -> Iterator[str]:
     ended = f"ended {report.finished}" if report.finished else "has not ended"
     yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
     yield from broken_rules(report)
+    if report.proof:
+        yield from _proof(report.proof, report.planned)
     if report.differ_from_themselves:
         yield _against_themselves(report)
     if report.not_timed:
@@ -148,6 +161,36 @@ def _against_themselves(report: PlanReport) -> str:
     """Name the programs that A/A set apart."""
     names = _first(list(report.differ_from_themselves))
     return f"Not repeatable, for they differ where {report.sides[0]} runs twice: {names}"
+
+
+def _proof(proof: PlanProof, planned: int) -> Iterator[str]:
+    """Say how many programs are proved and were not run, and what those show that were."""
+    wrong = proof.contradicted
+    said = (
+        f"{proof.not_run:,} of {counted(planned, 'program')} {_are(proof.not_run)} proved and "
+        f"{_were(proof.not_run)} not run; {proof.sampled:,} more {_are(proof.sampled)} proved and "
+        f"{_were(proof.sampled)} run as a sample"
+    )
+    if wrong:
+        said += f": {_contradict(len(wrong))}"
+    elif proof.sampled:
+        it = "it does" if proof.sampled == 1 else "they do"
+        said += f": {it} not differ in what the proof excludes"
+    yield said
+    for name, what in wrong.items():
+        yield f"A fault of constparity or of JAX, for its proof excludes it: {name}: {what}"
+
+
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def _contradict(count: int) -> str:
+    return f"{count:,} contradicts its proof" if count == 1 else f"{count:,} contradict their proof"
 
 
 def _first(names: Sequence[str]) -> str:

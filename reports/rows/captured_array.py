@@ -65,6 +65,7 @@ class Hazard(Row):
     fix: str
     # Of a read: the traced program is another one because of it, or cannot be traced.
     changes_program: bool = False
+    commits_outputs: bool = False  # of a placement: all outputs, whatever the program computes
     operations: float | None = None  # scalar operations that each call adds, estimated
     gist: str = ""  # of work: "`cumsum` and 5 more"; "" in reports older than this field
     code: str = ""  # the text of the line; "" where it is not known

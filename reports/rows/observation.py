@@ -126,6 +126,7 @@ class ProgramNumber(Row):
     bodies: int = 0
     effects: int = 0
     callbacks: int = 0  # calls of Python functions, of which the digest has the places alone
+    writers: int = 0  # of a jaxpr: calls of Python functions that may write to a NumPy array
 
 
 class Numbers(Row):

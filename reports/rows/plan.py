@@ -24,6 +24,7 @@ State = Literal[
     "breaks",
     "placed otherwise",
     "at a price",
+    "proved",
     "safe",
 ]
 STATES: tuple[State, ...] = get_args(State)
@@ -38,6 +39,7 @@ MEANINGS: Mapping[State, str] = {
     "breaks": "the flip changes or breaks it",
     "placed otherwise": "the flip places or commits equal outputs elsewhere",
     "at a price": "the flip costs time, memory, or exact bits that are explained",
+    "proved": "both forms are one computation, and it was not run: bits and costs are not known",
     "safe": "the flip changes nothing that is judged",
 }
 
@@ -98,6 +100,19 @@ class PlanLibrary(Row):
     left_out: str = ""
 
 
+class PlanProof(Row):
+    """What a campaign proves first, where its spec asks for that.
+
+    `not_run` counts the programs that are proved and were not run, and `sampled` those that are
+    proved and were run all the same. `contradicted` has what a run of these shows that their proof
+    or their contract excludes.
+    """
+
+    not_run: int
+    sampled: int
+    contradicted: Mapping[str, str] = Field(default_factory=dict)
+
+
 class PlanReport(Row):
     """A planned campaign at some moment.
 
@@ -123,6 +138,7 @@ class PlanReport(Row):
     broken: tuple[BrokenRule, ...] = ()  # the rules that programs break, in the order of the spec
     differ_from_themselves: Mapping[str, str] = Field(default_factory=dict)
     not_timed: tuple[str, ...] = ()
+    proof: PlanProof | None = None  # None where all programs are run
     # Combinations that the generated programs cover, by kind; empty where there are none.
     coverage: Mapping[str, int] = Field(default_factory=dict)
     tasks: int = 0
@@ -138,6 +154,9 @@ def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) ->
         return "refused"
     if not row.observations:
         return "unavailable"
+    if row.proved_only:
+        is_placed = row.flip is not None and row.flip.outcome == "placed otherwise"
+        return "placed otherwise" if is_placed else "proved"
     if differs_from_itself or row.verdict == "not repeatable":
         return "not repeatable"
     if agreement_of(row) == "differ":

@@ -53,3 +53,5 @@ class ProgramRow(Row):
     # When the result was made, ISO 8601, that the row is taken from, without its times; "" where
     # the program was run.
     taken_from: str = ""
+    # Both forms are proved one computation, and it was not run: nothing of it was measured.
+    proved_only: bool = False

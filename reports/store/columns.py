@@ -100,9 +100,9 @@ METRIC_COLUMNS = tuple(map(column_of, KEY_METRICS.values()))
 # What a planned program has come to, and what it has before it runs.
 RESULT = (
     "state", "why", "symptom", "line", "equation", "action", "recipe", "against_itself", "broken",
-    "machine", "versions", "seconds", "is_timed",
+    "proof", "machine", "versions", "seconds", "is_timed",
 )  # fmt: skip
-NO_RESULT = ("not run", *("",) * 10, None, False)
+NO_RESULT = ("not run", *("",) * 11, None, False)
 # Which planned programs all sides could run, and have no times: these are taken in a phase of its
 # own. A program also breaks because one side fails, which then has nothing to time.
 UNTIMED = (

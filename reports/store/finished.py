@@ -30,15 +30,16 @@ def finished(
     differs_from_itself: str = "",
     is_refused: bool = False,
     recipe: str = "",
+    proof: str = "",
     rendered: str = "",
 ) -> Finished:
     """Return what a store keeps of a program, which is held to some rules.
 
-    `rendered` is its row in JSON where it has been rendered already.
+    `proof` is as in `Finished`. `rendered` is its row in JSON where it has been rendered already.
     """
     state = state_of(row, differs_from_itself=bool(differs_from_itself), is_refused=is_refused)
     symptom, line, equation, action = "", "", "", ""
-    if state not in ("safe", "unavailable"):
+    if state not in ("safe", "proved", "unavailable"):
         action, member = seen(row)
         if state == "disagree":  # the flip has no part in it
             action, member = HELPS["disagree"], between_pipelines(row)
@@ -59,6 +60,7 @@ def finished(
         against_itself=storable(differs_from_itself),
         broken=broken_rules(row, state, rules),
         recipe=recipe,
+        proof=proof,
         seconds=_seconds(row),
         program=program_of(row, is_final=False),
         packed=packed(rendered or json_file.render_program(row)),

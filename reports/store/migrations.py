@@ -153,8 +153,13 @@ def _version_6(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE runs ADD COLUMN options TEXT NOT NULL DEFAULT ''")
 
 
+def _version_7(connection: sqlite3.Connection) -> None:
+    """Whether a program of a plan was proved, and not run or run as a sample."""
+    connection.execute("ALTER TABLE planned ADD COLUMN proof TEXT NOT NULL DEFAULT ''")
+
+
 STEPS: tuple[Callable[[sqlite3.Connection], None], ...] = (
-    _version_1, _version_2, _version_3, _version_4, _version_5, _version_6,
+    _version_1, _version_2, _version_3, _version_4, _version_5, _version_6, _version_7,
 )  # fmt: skip
 VERSION = len(STEPS)
 # What SQLite says of a step that was taken already, or whose step before was not.

@@ -72,6 +72,9 @@ class StoredPlan:
     libraries: tuple[PlanLibrary, ...]
 
 
+PROVED_ONLY, SAMPLED = "not run", "sampled"
+
+
 class Finished(Row):
     """One program that a task has run, as a store keeps it; JSON has its bytes in base64.
 
@@ -79,7 +82,9 @@ class Finished(Row):
     no row. `symptom`, `line`, `equation` and `action` say what a program has in common with others
     of its cause. `broken` names the rules that it breaks. `against_itself` says what differed when
     its first side ran twice. `seconds` are those of all sides, None where they are not known. The
-    store does not read the `recipe` of a generated program.
+    store does not read the `recipe` of a generated program. `proof` is `PROVED_ONLY` of a program
+    that is proved and was not run, `SAMPLED` of one that was, and what contradicts its proof where
+    its run shows that.
     """
 
     model_config = ConfigDict(ser_json_bytes="base64", val_json_bytes="base64")
@@ -94,6 +99,7 @@ class Finished(Row):
     against_itself: str = ""
     broken: tuple[str, ...] = ()
     recipe: str = ""
+    proof: str = ""
     seconds: float | None = None
     program: StoredProgram | None = None
     packed: bytes = b""

@@ -11,15 +11,15 @@ from typing import Any
 
 from reports.output import json_file
 from reports.rows.fail_rules import FailRule, parse
-from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanReport, State
+from reports.rows.plan import STATES, CauseGroup, PlanEnvironment, PlanProof, PlanReport, State
 from reports.store.columns import UNTIMED
 from reports.store.database import opened_for_reading, store_error
 from reports.store.plan_reading import broken_of, labels_of, list_plans
-from reports.store.plan_records import StoredPlan
+from reports.store.plan_records import PROVED_ONLY, SAMPLED, StoredPlan
 from reports.views.texts import counted
 
 # States that have nothing to explain, or whose cause is not in the program.
-_WITHOUT_CAUSE = frozenset({"safe", "not run", "refused"})
+_WITHOUT_CAUSE = frozenset({"safe", "proved", "not run", "refused"})
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class _Standing:
     place: int
     against_itself: str
     target: str
+    proof: str
 
 
 def plan_report(
@@ -58,7 +59,7 @@ def plan_report(
 
         rows = ask(
             "SELECT run, name, state, why, symptom, line, equation, action, seconds, place, "
-            "against_itself, target FROM planned WHERE plan = ? ORDER BY place"
+            "against_itself, target, proof FROM planned WHERE plan = ? ORDER BY place"
         )
         machines, versions = (
             ask(
@@ -111,6 +112,7 @@ def plan_report(
             if each.against_itself
         },
         not_timed=tuple(_name(run, name, labels) for run, name in untimed) if has_rounds else (),
+        proof=_proof(standings, labels),
         coverage=found.coverage,
         tasks=count,
         tasks_lost=lost,
@@ -148,6 +150,19 @@ def find_plan(
 def _counts(standings: Sequence[_Standing]) -> dict[State, int]:
     found = Counter(each.state for each in standings)
     return {state: found[state] for state in STATES if found[state]}
+
+
+def _proof(standings: Sequence[_Standing], labels: dict[int, str]) -> PlanProof | None:
+    proved = [each for each in standings if each.proof]
+    if not proved:
+        return None
+    ran = [each for each in proved if each.proof != PROVED_ONLY]
+    wrong = [each for each in ran if each.proof != SAMPLED]
+    return PlanProof(
+        not_run=len(proved) - len(ran),
+        sampled=len(ran),
+        contradicted={_name(each.run, each.name, labels): each.proof for each in wrong},
+    )
 
 
 def _name(run: int, name: str, labels: dict[int, str]) -> str:

@@ -167,8 +167,8 @@ class PlanWriter:
             remove(self.connection, [(run, ran.place)])
         self._set_result(
             ran.place, ran.state, ran.why, ran.symptom, ran.line, ran.equation, ran.action,
-            ran.recipe, ran.against_itself, _listed(ran.broken), storable(end.machine),
-            storable(end.versions), ran.seconds, is_timed,
+            ran.recipe, ran.against_itself, _listed(ran.broken), storable(ran.proof),
+            storable(end.machine), storable(end.versions), ran.seconds, is_timed,
         )  # fmt: skip
 
     def _set_result(self, place: int, *result: object) -> None:

@@ -101,7 +101,7 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
                 "uncommitted outputs on the default device, stock simplified outputs that are "
                 f"committed to {named(value.devices())}",
                 advice("not committed" if len(value.devices()) == 1 else "sharded outputs"),
-            )
+            ).model_copy(update={"commits_outputs": True})
         elif not value.sharding.is_fully_replicated and may_shard_outputs(traced.closed, value):
             yield hazard_of(
                 "placement of outputs",

@@ -118,6 +118,15 @@ def test_a_missing_spec_is_named(tmp_path):
         ("[campaign]\nself_comparison = 'yes'", "write true or false, without quotes"),
         ("[campaign]\nself_comparison = 1", "campaign self_comparison: write true or false"),
         ("[campaign]\nflips = 'all'", "campaign flips: write 'called', 'lowered' or 'first'"),
+        ("[campaign]\nproof = 'yes'", "campaign proof: write 'beside' or 'first'"),
+        (
+            "[campaign]\nproof = 'first'\nsides = ['legacy', 'jax-legacy']",
+            'proof = "first" compares jax-legacy with jax-simplified: name both in sides',
+        ),
+        (
+            "[campaign]\nproof = 'first'\nrounds = 5",
+            'campaign: proof = "first" leaves out most programs, and rounds take times of all',
+        ),
         ("[campaign]\nname = 12", 'campaign name: write a text, in quotes, as "12"'),
         ("[campaign]\nname = 2026-11-24", 'write a text, in quotes, as "2026-11-24"'),
         ("[campaign]\nconstraints = 1", "constraints: write the path of a file, in quotes"),
@@ -178,6 +187,12 @@ def test_a_task_has_programs_of_one_corpus(planned):
     ]
     cut = Task(campaign=CampaignSpec(task_size=9)).cut(programs)
     assert [[each.name for each in task.programs] for task in cut] == [["a", "b"], ["c"], ["d"]]
+
+
+def test_a_task_is_larger_where_most_of_its_programs_are_not_run():
+    sizes = [CampaignSpec(proof="first").size_of_task(each) for each in range(8)]
+    assert sizes == [10, 20, 40, 80, 160, 320, 500, 500]
+    assert CampaignSpec(proof="first", task_size=7).size_of_task(8) == 7
 
 
 def test_a_task_runs_its_programs_as_the_spec_says():

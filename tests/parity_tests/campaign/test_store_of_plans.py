@@ -215,7 +215,7 @@ def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, t
         ))  # fmt: skip
     with contextlib.closing(sqlite3.connect(path)) as older:
         for each in (
-            "planned.broken", "planned.versions", "plans.rules", "plans.libraries",
+            "planned.broken", "planned.versions", "planned.proof", "plans.rules", "plans.libraries",
             "tasks.versions", "runs.options",
         ):  # fmt: skip
             table, column = each.split(".")

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from parity_tests.cli import app
+from parity_tests.evidence.found import NumberedStep, NumberedSteps
 from parity_tests.fuzz import campaign as fuzz
 from parity_tests.observe.environment import describe
+from parity_tests.run import proving
 from parity_tests.run import run as campaign
 from parity_tests.targets import load_one
-from reports.rows import Campaign, Failure, Observation, ProgramRow
+from reports.rows import Campaign, Failure, FlipVerdict, Observation, ProgramRow
+from reports.rows.claims import Claim
 
 BOTH = ("simplified", "jax-simplified")
 
@@ -45,7 +48,11 @@ def where_a_program_has(monkeypatch):
     """Stand in for campaigns: a program differs where its text has a word, and is fine else."""
     programs_at_once = []
 
-    def plant(word):
+    def plant(word, claims=()):
+        flip = FlipVerdict(
+            left="jax-legacy", right="jax-simplified", outcome="safe", reasons=(), claims=claims
+        )
+
         def run(targets, options, **kwargs):
             programs_at_once.append(len(targets))
             found = []
@@ -53,7 +60,8 @@ def where_a_program_has(monkeypatch):
                 file, name = target.rsplit(":", 1)
                 text = Path(file).read_text()
                 text = text[text.index(f"def {name}(") :].partition("\n\n\ndef ")[0]
-                found.append(row(name, "difference" if word in text else "parity"))
+                each = row(name, "difference" if word in text else "parity")
+                found.append(each.model_copy(update={"flip": flip} if claims else {}))
             return Campaign(
                 created="now", environment=describe(), sides=BOTH, programs=tuple(found)
             )
@@ -122,3 +130,29 @@ def test_the_command_keeps_and_exits_as_run_does(where_a_program_has, tmp_path, 
     assert f"kept: {tmp_path / 'kept'}" in out
     where_a_program_has("no such text")
     assert app.main(["fuzz", "--programs", "3", *keep]) == 0
+
+
+def test_a_program_whose_forms_part_is_named_with_the_place(
+    where_a_program_has, monkeypatch, tmp_path, capsys
+):
+    asked = []
+
+    def ask_all(asking):
+        asked.append([(each.question.side, each.question.what) for each in asking])
+        names = ("dot_general", "div")
+        steps = [
+            NumberedStep(number=name, name=name, operands=(), said={}, file="model.py", line=7)
+            for name in names
+        ]
+        return [NumberedSteps(steps=(each,)) for each in steps]
+
+    claims = (Claim(of="jaxpr", answer="parted"), Claim(of="module", answer="proved"))
+    where_a_program_has("no such text", claims=claims)
+    monkeypatch.setattr(proving, "ask_all", ask_all)
+    keep = ["--keep", str(tmp_path / "kept")]
+    assert app.main(["fuzz", "--programs", "1", "--seed", "1", *keep]) == 0
+    assert asked == [[("jax-legacy", "jaxpr"), ("jax-simplified", "jaxpr")]]
+    out = capsys.readouterr().out
+    assert [line for line in out.splitlines() if line.startswith("seed_1_program_0: ")] == [
+        "seed_1_program_0: jaxpr parted: model.py:7: dot_general before the flip, div after it"
+    ]

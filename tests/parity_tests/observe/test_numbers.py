@@ -34,3 +34,23 @@ def test_effects_of_calls_that_are_not_expanded_refute_nothing(by_calls, answer)
 
     [claim] = claims_of(observed("jax-legacy", 3), observed("jax-simplified", 2))
     assert claim.answer == answer
+
+
+@pytest.mark.parametrize(
+    ("jaxpr", "modules"),
+    [
+        ({"digest": "d"}, set()),
+        ({"undecided": "a reason"}, {""}),
+        ({"digest": "d", "effects": 1}, {""}),  # which lowering may lose
+    ],
+)
+def test_a_program_whose_jaxpr_tells_is_not_lowered(monkeypatch, jaxpr, modules):
+    monkeypatch.setattr(numbers, "_row", lambda *given: ProgramNumber(**jaxpr))
+    found = measure.number(load_one(PROGRAM), "jax-legacy", lowers=False)
+    assert set(found.numbers.modules) == modules
+    assert bool(found.proof) == bool(modules)
+
+
+def test_a_jaxpr_that_is_not_in_the_form_of_its_side_is_an_error_all_the_same():
+    found = measure.number(load_one(PROGRAM), "jax-simplified", lowers=False)
+    assert (found.failure.kind, found.proof.holds) == ("wrong side", False)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.experimental import io_callback
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -439,3 +440,44 @@ def test_the_digest_is_that_of_other_versions_of_jax_that_trace_alike():
         return lax.scan(lambda c, y: (jnp.sin(c @ w) + y, y * 2), x, jnp.ones((3, 8)))
 
     assert digest(fun, jnp.ones(8, jnp.float32)).hex() == "e818725f5774ca23f989fab3405fd864"
+
+
+# -- Python that may write -------------------------------------------------------------------------
+
+HELD = np.zeros(4, np.float32)
+HOLDS = [HELD]
+
+
+def writes(value):
+    HELD[0] = value[0]
+    return value
+
+
+def has_a_default(value, array=HELD):
+    return value
+
+
+def with_a_scan(function):
+    def body(carry, _):
+        return jax.pure_callback(function, carry, carry), None
+
+    return lambda x: lax.scan(body, x, None, length=3)[0]
+
+
+@pytest.mark.parametrize(
+    ("writers", "fun"),
+    [
+        (0, lambda x: jax.debug.callback(lambda value: None, x)),
+        (0, lambda x: jax.debug.print("{}", x)),
+        (0, lambda x: jax.pure_callback(np.sin, x, x)),
+        (0, with_a_scan(lambda value: np.sin(value))),
+        (1, with_a_scan(writes)),
+        (1, lambda x: jax.pure_callback(has_a_default, x, x)),
+        (1, lambda x: jax.pure_callback(partial(has_a_default, array=HELD), x, x)),
+        (1, lambda x: io_callback(lambda value: writes(value), x, x)),
+        (1, lambda x: jax.debug.callback(lambda value: HOLDS[0].fill(0), x)),
+        (1, lambda x: lax.cond(x[0] > 0, lambda: jax.pure_callback(writes, x, x), lambda: x)),
+    ],
+)
+def test_callbacks_that_reach_a_numpy_array_are_counted(writers, fun):
+    assert number_jaxpr(jax.jit(fun).trace(X).jaxpr).writers == writers

@@ -24,6 +24,8 @@ def differing(left, right):
         ({"flip": "could not compare"}, "could not compare"),
         ({"flip": "not repeatable"}, "not repeatable"),
         ({"verdict": "not repeatable"}, "not repeatable"),
+        ({"flip": "could not compare", "proved_only": True}, "proved"),
+        ({"flip": "placed otherwise", "proved_only": True}, "placed otherwise"),
         ({"observations": ()}, "unavailable"),
         ({"pair": ("simplified", "jax-simplified")}, "disagree"),
         # What our two sides do alike with stock JAX's two is the flip's.

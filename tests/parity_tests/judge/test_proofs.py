@@ -1,0 +1,123 @@
+"""What a proof says before a program runs, and what a run of it may not show."""
+
+import pytest
+
+from parity_tests.judge.findings import Findings
+from parity_tests.judge.proofs import NOT_RUN, contradiction, need_run
+from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.sides import FLIPS
+from parity_tests.judge.verdict import conclude
+from reports.rows import (
+    DriftAttribution,
+    Failure,
+    FlipReason,
+    Hazard,
+    Numbers,
+    Observation,
+    ProgramNumber,
+)
+from reports.rows.fail_rules import parse
+from tests.helpers.quick_tasks import row
+
+BEFORE, AFTER = FLIPS[0]
+
+
+def hazard(kind, *, commits_outputs=False):
+    return Hazard(
+        kind=kind, file="model.py", line=7, array="jax.Array float32[8]", what="something",
+        fix="a copy", commits_outputs=commits_outputs,
+    )  # fmt: skip
+
+
+WRITEABLE, DONATED = hazard("writeable NumPy array"), hazard("captured and donated")
+COMMITS = hazard("placement of outputs", commits_outputs=True)
+MAY_SHARD = hazard("placement of outputs")
+FOLDED = hazard("folded by legacy alone")
+
+
+def numbered(side, writers=0):
+    number = ProgramNumber(digest="d", writers=writers)
+    return Observation(program="p", side=side, numbers=Numbers(jaxpr=number))
+
+
+@pytest.mark.parametrize(
+    ("hazards", "writers", "due"),
+    [
+        ((), 0, ()),
+        ((FOLDED,), 0, ()),
+        ((WRITEABLE, COMMITS), 0, ()),
+        ((WRITEABLE,), 1, (WRITEABLE,)),
+        ((COMMITS, MAY_SHARD), 0, (MAY_SHARD,)),
+        ((WRITEABLE, DONATED), 0, (DONATED,)),
+    ],
+)
+def test_a_proved_program_runs_where_a_run_tells_more_than_its_contract(hazards, writers, due):
+    assert need_run(numbered(BEFORE, writers), hazards) == due
+
+
+def told(*hazards):
+    """Return the row of a program that is proved and was not run."""
+    found = Findings(
+        (numbered(BEFORE), numbered(AFTER)), hazards=hazards, not_run=NOT_RUN, proved_only=True
+    )
+    draft = RowDraft(name="p", source="", summary="", findings=found, observations=found.observed)
+    return draft.row(conclude(found, [(BEFORE, AFTER)]))
+
+
+def test_what_was_not_run_has_no_verdict_but_that_of_its_contract():
+    clean, placed = told(FOLDED), told(COMMITS)
+    assert [each.verdict for each in (clean, placed)] == ["could not compare"] * 2
+    assert (clean.flip.outcome, placed.flip.outcome) == ("could not compare", "placed otherwise")
+    assert clean.flip.reasons[0] == FlipReason(
+        outcome="could not compare", kind="proof", what=NOT_RUN
+    )
+    first = placed.flip.reasons[0]
+    assert (first.what, first.kind, first.action) == (
+        "output committed: something (read off its trace)", "placement", "a copy",
+    )  # fmt: skip
+    rules = parse("different,placement,not-compared")
+    assert [[each.text for each in rules if each.is_broken_by(one)] for one in (clean, placed)] == [
+        [], ["placement"],
+    ]  # fmt: skip
+
+
+def ran(outcome="different", kind="outputs", stage=None, cause=None, **changes):
+    found = row("p", outcome)
+    reason = FlipReason(outcome=outcome, kind=kind, what="what was seen")
+    flip = found.flip.model_copy(update={"reasons": (reason,)})
+    failure = stage and Failure(kind="exception", stage=stage, type="E", message="")
+    drift = cause and DriftAttribution(left=BEFORE, right=AFTER, cause=cause, evidence="here")
+    update = {
+        "flip": flip,
+        "observations": (numbered(BEFORE), numbered(AFTER).model_copy(update={"failure": failure})),
+        "drift": (drift,) if drift else (),
+    }
+    return found.model_copy(update={**update, **changes})
+
+
+EXCLUDED = "what was seen"
+
+
+@pytest.mark.parametrize(
+    ("found", "of_clean", "of_placed"),
+    [
+        (ran("safe"), "", "its outputs are placed alike, and its contract says otherwise"),
+        (ran("placed otherwise", "placement"), EXCLUDED, ""),
+        (ran("different", "outputs"), "", ""),  # bits are XLA's
+        (ran("numerics drift, explained", cause="constant folding"), "", None),
+        (
+            ran("different", cause="another program"),
+            "outputs differ by another program: here",
+            "outputs differ by another program: here",
+        ),
+        (ran("different", "structure or count"), EXCLUDED, EXCLUDED),
+        (ran("different", "failure", stage="call"), EXCLUDED, EXCLUDED),
+        (ran("different", "failure", stage="compile"), "", ""),  # XLA's, too
+        (ran("different", "structure or count", verdict="not repeatable"), "", ""),
+        (ran("could not compare", "failure"), "", ""),
+    ],
+)
+def test_a_run_contradicts_what_its_proof_or_its_contract_excludes(found, of_clean, of_placed):
+    assert contradiction(told(), found) == of_clean
+    if of_placed is not None:
+        assert contradiction(told(COMMITS), found) == of_placed
