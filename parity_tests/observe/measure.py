@@ -149,11 +149,9 @@ def number(
             built = stages.build(program, side, clock)
             with clock("read arguments"):
                 arguments = described(built.fun, built.args, built.kwargs)
-                watched = captured_arrays.Watched(built.own.fun)
             proof = None
             with compile_cache.compiled_with_a_folder() as compiled_in_trace:
                 made = stages.trace(built, on_traced)
-                written = watched.written()
                 with clock("number"), jax_defaults():
                     numbers, facts = numbers_of(made), made.facts
                 jaxpr = numbers.jaxpr
@@ -181,7 +179,6 @@ def number(
         ),
         numbers=numbers.model_copy(update={"is_one_jit": is_one_jit}),
         arguments=arguments,
-        written_in_trace=written,
     )
 
 

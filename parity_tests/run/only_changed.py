@@ -164,7 +164,6 @@ def _is_same(kept: Observation, found: Observation) -> bool:
         return False
     return (
         kept.arguments == found.arguments
-        and kept.written_in_trace == found.written_in_trace
         and kept.measured_with == found.measured_with
         and one.types == two.types
         and one.jaxpr.digest == two.jaxpr.digest
