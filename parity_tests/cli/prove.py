@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import Exit, fail, nothing_collected
+from parity_tests.cli.exit_codes import Exit, nothing_collected
 from parity_tests.cli.options import HOW, OUTPUT, Jobs, ProgramTimeout, Sides, Targets, parse_sides
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.report_option import checked_reports, write_reports
@@ -79,10 +79,8 @@ def prove(
 
       constparity prove my_package.programs --numbers > digests.tsv
     """
-    from parity_tests.run.collection import SidesError
     from parity_tests.run.options import CampaignOptions
     from parity_tests.run.proving import prove as proved
-    from parity_tests.targets import TargetError
 
     on_sides, chosen = parse_sides(sides), choosing.choose(targets or ())
     if len(on_sides) != 2:
@@ -100,11 +98,8 @@ def prove(
         sides=on_sides, python=where, timeout=timeout, processes=jobs, select=chosen.select,
         platforms=named,
     )  # fmt: skip
-    try:
-        with display.progress() as shown:
-            proofs = proved(chosen.targets, options, progress=shown)
-    except (TargetError, SidesError) as error:
-        fail(str(error))
+    with display.progress() as shown:
+        proofs = proved(chosen.targets, options, progress=shown)
     if not proofs.programs:
         nothing_collected(context, chosen.named)
         return
