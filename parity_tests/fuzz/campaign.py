@@ -69,8 +69,7 @@ def run(
     options, apart = _options(sides, timeout), {}
     with _written(recipes) as targets:
         result = campaign.run(targets, options, progress=progress)
-        for done, row in enumerate(result.programs):
-            progress(done, len(result.programs), f"where {row.name} parts")
+        for row in result.programs:
             folder = Path(targets[0]).parent / row.name
             if claims := proving.where_they_part(row, folder, options):
                 apart[row.name] = claims
