@@ -11,6 +11,8 @@ import functools
 import inspect
 import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from itertools import compress
+from operator import not_
 from typing import Any
 
 import jax
@@ -20,6 +22,7 @@ from engine.configuration.choices import JitKeywords, choices_now, parse_jit_key
 from engine.configuration.parsing import SIDES, ConstantPolicy, Precompute, Side, parse_side
 from engine.configuration.policy_table import PolicyMapping
 from engine.ir.array_snapshots import snapshot
+from engine.ir.closures import names_of, with_names
 from engine.ir.jaxprs import ClosedJaxpr
 from engine.pipeline import LoweringPlan, Pipeline
 from engine.runtime import watching
@@ -258,8 +261,8 @@ def _stock_trace(
         fun,
         str(program.params["name"]),
         info,
-        operands,
-        program.params["donated_invars"],
+        operands[len(program.consts) :],
+        program.params["donated_invars"][len(program.consts) :],
         jax_internals.outside_of_transformations(),
         on,
         again,
@@ -270,7 +273,25 @@ _NO_KEYWORDS = parse_jit_keywords(None, None, None)
 
 
 def _form_of(program: jax_internals.PjitParams) -> watching.TracedForm:
-    return watching.TracedForm(program.params["jaxpr"], program.out_tree)
+    """Return the program in the form that it was traced in, closed over the arrays it captures.
+
+    Where a function captures values of a transformation around it, JAX passes all that it captures
+    as its first operands.
+    """
+    closed_jaxpr, captured = program.params["jaxpr"], program.consts
+    if captured:
+        jaxpr = closed_jaxpr.jaxpr
+        is_held = [not jax_internals.is_tracer(value) for value in captured]
+        is_held += [False] * (len(jaxpr.invars) - len(captured))
+        names = names_of(jaxpr) or [""] * len(is_held)
+        closed_jaxpr = jax_internals.replaced(
+            closed_jaxpr,
+            constvars=[*jaxpr.constvars, *compress(jaxpr.invars, is_held)],
+            consts=[*closed_jaxpr.consts, *compress(captured, is_held)],
+            invars=[*compress(jaxpr.invars, map(not_, is_held))],
+            debug_info=with_names(jaxpr, [*compress(names, map(not_, is_held))]),
+        )
+    return watching.TracedForm(closed_jaxpr, program.out_tree)
 
 
 # -- tracing and calling ---------------------------------------------------------------------------

@@ -106,7 +106,8 @@ def _not_proved(result: SuiteResult) -> Iterator[str]:
     groups: dict[tuple[int, bool, str, str], list[SuiteProgram]] = {}
     for each in result.programs:
         if each.proof is not None and is_told(each.proof):
-            key = ANSWERS.index(each.proof.answer), not each.proof.may_break, each.source, each.name
+            rank = ANSWERS.index(each.proof.answer)
+            key = rank, not each.proof.may_break, each.source, each.name
             groups.setdefault(key, []).append(each)
     for (rank, is_clean, source, name), rows in sorted(groups.items()):
         state = ANSWERS[rank] if is_clean else f"{ANSWERS[rank]}, may still break"

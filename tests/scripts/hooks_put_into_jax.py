@@ -31,6 +31,7 @@ def hooked():
         "implementation": pjit.jit_p.impl,
         "transposition": ad.fancy_transposes[pjit.jit_p],
         "jit_trace": pjit.jit_trace,
+        "infer_params": pjit._infer_params,
         "cached_compilation": pxla._cached_compilation,
         "flag": type(config.use_simplified_jaxpr_constants).value,
         "types of constants": len(core.pytype_aval_mappings),
