@@ -91,6 +91,25 @@ def test_captures_a_tracer():
     jax.grad(outer)(3.0)
 
 
+def test_runs_while_traced():
+    traces = []
+
+    @jax.jit
+    def is_run(x):
+        traces.append(1)
+        return x + TABLE
+
+    @jax.jit
+    def runs(x):
+        with jax.core.eval_context():
+            found = is_run(1.0)
+        return x * found
+
+    runs(1.0)
+    # In each trace of `runs`, and once more to prove it by itself.
+    assert len(traces) == 3
+
+
 class Odd:
     def __repr__(self):
         raise ValueError("no text")
@@ -215,6 +234,7 @@ def test_explicit():
 PROVED = {
     "plain", "derivative_within", "tree", "folds", "donates", "can_be_overwritten", "derived",
     "counts_traces", "compiles_once", "<lambda>", "captures_a_tracer",
+    "is_run", "runs",
 }  # fmt: skip
 
 
@@ -264,11 +284,11 @@ def test_what_may_still_break_is_told_beside_the_proof(ran):
 def test_the_section_says_how_many_are_proved_and_why_others_are_not(ran):
     section = ran[0].section
     assert section[0] == (
-        "proof: 12 of 17 programs proved; 4 of these may still break; "
+        "proof: 14 of 19 programs proved; 4 of these may still break; "
         "XLA folds constants of 1, so their bits may differ"
     )
     assert section[1] == (
-        "17 programs, each traced in our two forms, because JAX takes its flag once, when it is "
+        "19 programs, each traced in our two forms, because JAX takes its flag once, when it is "
         "imported"
     )
     told = "\n".join(section)
