@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
-from parity_tests.proof.contents import EMPTY, Content, content_of
+from parity_tests.proof.contents import Content, content_of
 from parity_tests.proof.numbers import UndecidedError
 
 # NumPy's names of the types of elements.
@@ -194,7 +194,6 @@ def _content_of_dense(attribute: Any) -> Content:
     return _content_of_text(str(attribute), type_, attribute.context)
 
 
-@lru_cache(maxsize=10_000)
 def static_shape(type_: str) -> tuple[int, ...] | None:
     """Return the shape of a type, given as a text of `Texts.of_type`; None if it is not static.
 
@@ -204,24 +203,6 @@ def static_shape(type_: str) -> tuple[int, ...] | None:
     """
     found = _STATIC.fullmatch(type_)
     return None if found is None else tuple(map(int, found["shape"].split("x")[:-1]))
-
-
-@lru_cache(maxsize=10_000)
-def with_shape(type_: str, shape: tuple[int, ...]) -> str:
-    """Return the text of a static type with another shape."""
-    found = _STATIC.fullmatch(type_)
-    element = type_ if found is None else found["element"]
-    return f"tensor<{''.join(f'{size}x' for size in shape)}{element}>"
-
-
-@lru_cache(maxsize=10_000)
-def empty_content(type_: str) -> Content | None:
-    """Return the content of an array of a type that has no elements; None for other types."""
-    found = _STATIC.fullmatch(type_)
-    shape = static_shape(type_)
-    if found is None or not shape or 0 not in shape or found["element"] not in _DTYPES:
-        return None
-    return Content(_DTYPES[found["element"]], shape, (), EMPTY)
 
 
 def dtype_of(type_: Any) -> str:

@@ -83,13 +83,6 @@ class Content:
         found = number("array", self.dtype, *self.shape, "varying", *self.varying, self.elements)
         object.__setattr__(self, "number", found)
 
-    @property
-    def core(self) -> tuple[Content, tuple[int, ...]]:
-        """What the array repeats along its other axes, and the axes that this has in the array."""
-        axes = self.varying or tuple(n for n, size in enumerate(self.shape) if size == 0)
-        shape = tuple(self.shape[axis] for axis in axes)
-        return Content(self.dtype, shape, tuple(range(len(self.varying))), self.elements), axes
-
     def broadcast(self, shape: Sequence[int], dimensions: Sequence[int]) -> Content | None:
         """Return the content of a broadcast; axis i of this array is axis `dimensions[i]` of it.
 
@@ -101,7 +94,7 @@ class Content:
         """
         varying = tuple(dimensions[axis] for axis in self.varying)
         if 0 in shape:
-            return Content(self.dtype, tuple(shape), (), EMPTY)
+            return Content(self.dtype, tuple(shape), (), _EMPTY)
         if varying != tuple(sorted(varying)):
             return None
         return Content(self.dtype, tuple(shape), varying, self.elements)
@@ -180,12 +173,12 @@ def _uncached(array: jax.Array) -> np.ndarray[Any, Any]:
 def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
     shape = array.shape
     if array.dtype == jax.dtypes.float0:
-        return Content("float0", shape, (), EMPTY)
+        return Content("float0", shape, (), _EMPTY)
     name = array.dtype.name
     if name not in _BITS and name not in _WHOLE:
         raise UndecidedError(f"an array of dtype {name}")
     if array.size == 0:
-        return Content(name, shape, (), EMPTY)
+        return Content(name, shape, (), _EMPTY)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
     varying = []
@@ -264,4 +257,4 @@ def _hashed(array: np.ndarray[Any, Any]) -> Number:
         return number("elements", *threads.map(of_chunk, starts))
 
 
-EMPTY = number("elements")
+_EMPTY = number("elements")

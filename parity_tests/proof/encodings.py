@@ -13,14 +13,12 @@ import functools
 import sys
 import types
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend import core
 from jax.interpreters import mlir
-from jax.sharding import NamedSharding
 
 from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.captured import words_of
@@ -162,17 +160,6 @@ def _slots(kind: type) -> Encoder:
         return _tagged(tag, *parts)
 
     return of_slots
-
-
-def is_open(sharding: Any) -> bool:
-    """Say whether a sharding says nothing: it has no mesh, or all axes are the compiler's."""
-    if sharding is None:
-        return True
-    if not isinstance(sharding, NamedSharding):
-        return False
-    if sharding.mesh.empty:
-        return True
-    return sharding.mesh.are_all_axes_auto and not any(sharding.spec)
 
 
 def _has_meaning(field: str) -> bool:
@@ -352,20 +339,3 @@ def digest_of_type(thing: Any) -> bytes:
         _types.clear()
     _types[id(thing)] = (thing, number(encoded(thing)))
     return _types[id(thing)][1]
-
-
-def digest_of_value(aval: Any) -> bytes:
-    """Return the digest of the type of a value inside of a program. Raises `UndecidedError`.
-
-    A sharding that is left to the compiler is none.
-    """
-    return digest_of_type(_without_sharding(aval))
-
-
-@lru_cache(maxsize=_MOST_TYPES)
-def _without_sharding(aval: Any) -> Any:
-    is_array = type(aval).__name__ == "ShapedArray"
-    sharding = getattr(aval, "sharding", None)
-    if not is_array or sharding is None or sharding.mesh.empty or not is_open(sharding):
-        return aval
-    return aval.update(sharding=None)

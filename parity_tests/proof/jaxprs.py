@@ -29,17 +29,10 @@ from parity_tests.jaxpr.bodies import (
     structure_of,
 )
 from parity_tests.jaxpr.captured import words_of
-from parity_tests.proof.axes import ordered
 from parity_tests.proof.contents import content
-from parity_tests.proof.encodings import digest_of_type, digest_of_value, encoded
+from parity_tests.proof.encodings import digest_of_type, encoded
 from parity_tests.proof.functions import may_write
-from parity_tests.proof.laws import (
-    core_of,
-    has_no_elements,
-    is_plain,
-    value_of,
-    view_by,
-)
+from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
 from parity_tests.proof.live import Live, Used, is_effectful, live, live_in_loop
 from parity_tests.proof.numbers import Number, Numbered, Step, UndecidedError, number
 from parity_tests.proof.rules import (
@@ -53,7 +46,6 @@ from parity_tests.proof.rules import (
     is_replicated,
     params_of,
 )
-from parity_tests.proof.views import Axes, View, Views
 
 # Calls are expanded while the program is at most so many times as large as it is written. Near the
 # bound both digests are made, so the forms of a program have one in common.
@@ -143,8 +135,8 @@ class _Walk:
     _results: dict[Any, tuple[Any, list[Number]]] = field(default_factory=dict)
     _live: dict[Any, tuple[Any, Live]] = field(default_factory=dict)
     _known: dict[Any, tuple[Any, Number]] = field(default_factory=dict)
-    _views: Views = field(default_factory=Views)
     # Results of a cond: its index, and what each branch gave.
+    _repeated: dict[Number, Repeated] = field(default_factory=dict)
     _cases: dict[Number, tuple[Number, tuple[Number, ...]]] = field(default_factory=dict)
 
     # -- bodies ------------------------------------------------------------------------------------
@@ -161,7 +153,7 @@ class _Walk:
             return known[1]
         self.bodies += 1
         values: dict[Any, Number] = dict(zip(jaxpr.constvars, bound, strict=True))
-        values.update(zip(jaxpr.invars, map(self._sized, jaxpr.invars, inputs), strict=True))
+        values.update(zip(jaxpr.invars, inputs, strict=True))
         before = len(self.effects)
         for equation, outs in self.live(jaxpr, used).equations:
             operands = [
@@ -170,8 +162,7 @@ class _Walk:
                 for atom in equation.invars
             ]  # fmt: skip
             results = self.equation(equation, operands, outs)
-            outvars = equation.outvars
-            values.update(zip(outvars, map(self._sized, outvars, results), strict=True))
+            values.update(zip(equation.outvars, results, strict=True))
         outputs = [
             _NONE if not is_used
             else self.constant(atom.val, atom.aval) if isinstance(atom, core.Literal)
@@ -189,18 +180,6 @@ class _Walk:
             known = self._live[id(jaxpr), used] = (jaxpr, live(jaxpr, used))
         return known[1]
 
-    def _sized(self, var: Any, value: Number) -> Number:
-        """Return the number of a value; all of one type without elements are one."""
-        return self._empty(var.aval) if value and has_no_elements(var.aval) else value
-
-    def _empty(self, aval: Any) -> Number:
-        axes = tuple(axis for axis, size in enumerate(aval.shape) if size == 0)
-        is_seen = is_plain(aval) and len(axes) < len(aval.shape)
-        core = aval.update(shape=(0,) * len(axes)) if is_seen else aval
-        empty = number("empty", digest_of_value(core))
-        self.constants.add(empty)
-        return self._views.number(View(empty, axes, aval.shape)) if is_seen else empty
-
     def _unbound(self, var: Any) -> Number:
         raise UndecidedError(f"a constvar without a value, {var.aval.str_short()}")
 
@@ -217,8 +196,6 @@ class _Walk:
     def _constant(self, value: Any, aval: Any) -> Number:
         if not hasattr(aval, "dtype") or type(aval).__name__ != "ShapedArray":
             raise UndecidedError(f"a captured {type(aval).__name__}")
-        if has_no_elements(aval):
-            return self._empty(aval)
         words = words_of(value)
         if isinstance(words, (bool, int, float, complex)):
             words = np.asarray(words, aval.dtype)
@@ -226,7 +203,7 @@ class _Walk:
         is_scalar = isinstance(words, np.generic | np.ndarray) and not words.shape
         is_short = is_scalar and words.dtype.kind in "fiuc" and words.dtype.isnative
         return number(
-            "constant", digest_of_value(aval), words.tobytes() if is_short else content(words)
+            "constant", digest_of_type(aval), words.tobytes() if is_short else content(words)
         )
 
     # -- equations ---------------------------------------------------------------------------------
@@ -257,40 +234,43 @@ class _Walk:
 
     def _simple(self, equation: Any, operands: list[Number]) -> list[Number]:
         """Return the numbers of an equation without bodies that are called."""
-        if equation.primitive.name == "optimization_barrier":
-            return self._barrier(equation, operands)
-        view = view_by(equation, operands, self._views)
-        if view is not None:
-            own = self._views.number(view)
-            self._step(own, equation, operands)
-            return [own]
-        core = core_of(equation, operands, self._views)
-        if core is not None:
-            avals = [var.aval for var in equation.outvars]
-            params = params_of(equation, core.params)
-            made = self._made(equation, params, core.operands, core.avals)
-            pairs = zip(made, avals, strict=True)
-            return [self._views.number(core.seen(one, aval.shape)) for one, aval in pairs]
         name = equation.primitive.name
+        if name == "broadcast_in_dim":
+            repeated = repeated_by(equation, operands, self._repeated)
+            if repeated is not None:
+                return [self._repeat(equation, repeated)]
+        elif any(each in self._repeated for each in operands):
+            before = before_repeating(equation, operands, self._repeated)
+            if before is not None:
+                repeated, own_params, bases, aval = before
+                base = self._one(equation, own_params, bases, aval)
+                return [self._repeat(equation, replace(repeated, base=base, aval=aval))]
         params = self._combining(equation) if name in COMBINES else params_of(equation)
-        return self._made(equation, params, operands, [var.aval for var in equation.outvars])
+        return self._made(equation, params, operands)
 
-    def _barrier(self, equation: Any, operands: list[Number]) -> list[Number]:
-        """Return what a barrier takes: an array as it is, which needs no place among the others."""
-        others = [each for each in operands if not self._is_constant(each)]
-        own = number("barrier", *params_of(equation), *map(self._views.seen, others))
-        self._step(own, equation, others)
-        places = {each: number(own, n) for n, each in enumerate(map(self._views.seen, others))}
-        return [self._views.mapped(each, lambda seen: places.get(seen, seen)) for each in operands]
+    def _one(self, equation: Any, params: Any, operands: list[Number], aval: Any) -> Number:
+        """Return the number of an equation with other params and another type of its result."""
+        encoded_params = params_of(equation, params)
+        own = number(
+            equation.primitive.name,
+            b"".join(encoded_params),
+            digest_of_type(aval),
+            b"".join(operands),
+        )
+        self._step(own, equation, operands)
+        return own
 
-    def _is_constant(self, value: Number) -> bool:
-        return value in self.constants or self._views.seen(value) in self.constants
+    def _repeat(self, equation: Any, repeated: Repeated) -> Number:
+        """Return the number of a repeated value, and note what it repeats."""
+        [result] = equation.outvars
+        own = number("repeated", digest_of_type(result.aval), *repeated.axes, repeated.base)
+        self._step(own, equation, [repeated.base])
+        self._repeated[own] = repeated
+        return own
 
-    def _made(
-        self, equation: Any, params: list[bytes], operands: list[Number], avals: Sequence[Any]
-    ) -> list[Number]:
+    def _made(self, equation: Any, params: list[bytes], operands: list[Number]) -> list[Number]:
         """Return numbers of results that are made of a name, params, types and operands."""
-        results = list(map(digest_of_value, avals))
+        results = [digest_of_type(var.aval) for var in equation.outvars]
         own = number(
             equation.primitive.name, b"".join(params), b"".join(results), b"".join(operands)
         )
@@ -299,18 +279,8 @@ class _Walk:
             kinds = sorted(type(effect).__name__ for effect in equation.effects)
             self.effects.append(number("effect", *kinds, own))
             own = number(own, "after", len(self.effects))
-        if equation.primitive.name == "sort" and equation.params["is_stable"]:
-            return self._sorted(equation, params, operands, results)
         # The number of an equation covers how many results it has.
         return [own] if len(results) == 1 else [number(own, n) for n in range(len(results))]
-
-    def _sorted(
-        self, equation: Any, params: list[bytes], operands: list[Number], results: list[bytes]
-    ) -> list[Number]:
-        """Return each result of a stable sort: its operand in the order of the keys alone."""
-        keys = number("keys", *params, *operands[: equation.params["num_keys"]])
-        pairs = zip(operands, results, strict=True)
-        return [number("sorted", keys, operand, aval) for operand, aval in pairs]
 
     def _step(self, own: Number, equation: Any, operands: Sequence[Number]) -> None:
         if own not in self.steps:
@@ -340,7 +310,7 @@ class _Walk:
             body = core.ClosedJaxpr(jaxpr, list(consts))
         with_level, self.level = self.level, 0
         symbols = [
-            number("parameter", n, digest_of_value(v.aval)) for n, v in enumerate(jaxpr.invars)
+            number("parameter", n, digest_of_type(v.aval)) for n, v in enumerate(jaxpr.invars)
         ]
         outputs = self.body(body, symbols, (True,) * len(jaxpr.outvars))
         self.level = with_level
@@ -351,17 +321,14 @@ class _Walk:
     def _call(self, equation: Any, call: Call, operands: list[Number], used: Used) -> list[Number]:
         asked = asked_by(equation)
         inputs = [
-            self._views.mapped(each, partial(asked.into, n, is_constant=self._is_constant(each)))
+            asked.into(n, each, is_constant=each in self.constants)
             for n, each in enumerate(operands)
         ]
         if self.expands:
             outputs = self.body(call.body, inputs, used)
         else:
             outputs = self._opaque(call.body, inputs)
-        found = [
-            self._views.mapped(each, partial(asked.out, n)) if each else _NONE
-            for n, each in enumerate(outputs)
-        ]
+        found = [asked.out(n, each) if each else _NONE for n, each in enumerate(outputs)]
         if found != outputs:
             self._step(number(equation.primitive.name, *found), equation, operands)
         return found
@@ -369,12 +336,12 @@ class _Walk:
     def _opaque(self, body: Any, inputs: Sequence[Number]) -> list[Number]:
         """Return numbers of a call's results by its body, of which constants alone are bound."""
         jaxpr = inner(body)
-        passed = [each for each in inputs if not self._is_constant(each)]
+        passed = [each for each in inputs if each not in self.constants]
         symbols = iter(range(len(passed)))
         bound = [
             each
-            if self._is_constant(each)
-            else number("parameter", next(symbols), digest_of_value(v.aval))
+            if each in self.constants
+            else number("parameter", next(symbols), digest_of_type(v.aval))
             for each, v in zip(inputs, jaxpr.invars, strict=True)
         ]
         own, self.effects = self.effects, []
@@ -398,7 +365,7 @@ class _Walk:
         ]  # fmt: skip
         outputs = self.body(params["jaxpr"], inputs, used)
         return [
-            number("whole", tag, encoded(spec), digest_of_value(var.aval), each) if each else each
+            number("whole", tag, encoded(spec), digest_of_type(var.aval), each) if each else each
             for each, spec, var in zip(outputs, params["out_specs"], equation.outvars, strict=True)
         ]
 
@@ -430,80 +397,40 @@ class _Walk:
                 if len(set(cases)) == 1 and not any(effects):
                     results[n] = cases[0]  # whichever branch is taken
                     continue
-                if any(effects):
-                    results[n] = number(signature, *cases)
-                else:
-                    results[n] = self._choice(signature, index, cases, equation.outvars[n].aval)
+                results[n] = number(signature, *cases)
+                if not any(effects):
+                    self._cases[results[n]] = (index, cases)
         self._step(number(signature, *results), equation, operands)
         return results
 
-    def _choice(
-        self, signature: Number, index: Number, cases: Sequence[Number], aval: Any
-    ) -> Number:
-        """Return the number of one of several values; what all repeat alike is repeated."""
-        seen = [self._seen(each, aval) for each in cases]
-        axes = ordered(seen)
-        cores = tuple(self._views.number(each.along(axes)) for each in seen)
-        chosen = number(signature, *cores)
-        self._cases[chosen] = (index, cores)
-        return self._views.number(View(chosen, axes, seen[0].shape))
-
     def _in_branch(self, index: Number, branch: int, branches: int, value: Number) -> Number:
-        def of_branch(seen: Number) -> Number:
-            known_index, cases = self._cases.get(seen, (_NONE, ()))
-            return cases[branch] if known_index == index and len(cases) == branches else seen
-
-        return self._views.mapped(value, of_branch)
-
-    def _seen(self, value: Number, aval: Any) -> View:
-        shape = getattr(aval, "shape", ())
-        if is_plain(aval):
-            return self._views.of(value, shape)
-        return View(value, tuple(range(len(shape))), shape)
+        known_index, cases = self._cases.get(value, (_NONE, ()))
+        return cases[branch] if known_index == index and len(cases) == branches else value
 
     def _scan(self, equation: Any, scan: Scan, operands: list[Number], used: Used) -> list[Number]:
         consts, starts, rows = scan.split(operands)
         jaxpr, carry = inner(scan.body), len(starts)
         live_outs = live_in_loop(partial(self.live, jaxpr), scan.consts, carry, used)
-        avals = [v.aval for v in jaxpr.invars[scan.consts :]]
+        avals = [digest_of_type(v.aval) for v in jaxpr.invars[scan.consts :]]
         self.level += 1
-        stacked = [v.aval for v in equation.invars[scan.consts + carry :]]
-        row_values = list(map(self._row, rows, stacked, avals[carry:]))
+        row_symbols = [
+            number("row", self.level, each, aval)
+            for each, aval in zip(rows, avals[carry:], strict=True)
+        ]
 
         def turn(symbols: Sequence[Number]) -> tuple[list[Number], list[Number]]:
-            outputs = self.body(scan.body, [*consts, *symbols, *row_values], live_outs)
+            outputs = self.body(scan.body, [*consts, *symbols, *row_symbols], live_outs)
             return outputs[:carry], outputs[carry:]
 
         loop = self._loop(starts, avals[:carry], live_outs[:carry], turn)
         self.level -= 1
         signature = self._loop_number(equation, loop)
-        results = [var.aval for var in equation.outvars]
         return [
             _NONE if not is_used
-            else loop.out(n, signature, self._views) if n < carry
-            else self._rows(loop.others[n - carry], signature, results[n])
+            else loop.out(n, signature) if n < carry
+            else number("rows", signature, loop.others[n - carry])
             for n, is_used in enumerate(used)
         ]  # fmt: skip
-
-    def _row(self, rows: Number, stacked: Any, aval: Any) -> Number:
-        """Return the number of one row; rows that are repeated are one value in each turn."""
-        seen = self._seen(rows, stacked)
-        others = tuple(axis for axis in seen.axes if axis)
-        shape = tuple(stacked.shape[axis] for axis in others)
-        row = seen.core
-        if 0 in seen.axes:
-            first = self._views.number(seen.along((0, *others)))
-            aval = aval if len(others) == len(aval.shape) else aval.update(shape=shape)
-            row = number("row", self.level, first, digest_of_value(aval))
-        return self._views.number(View(row, tuple(n - 1 for n in others), stacked.shape[1:]))
-
-    def _rows(self, row: Number, signature: Number, aval: Any) -> Number:
-        """Return the number of what the turns give, stacked: repeated as each of them is."""
-        if not is_plain(aval) or aval.shape[0] == 1:
-            return number("rows", signature, row)
-        seen = self._views.of(row, aval.shape[1:])
-        axes = (0, *(axis + 1 for axis in seen.axes))
-        return self._views.number(View(number("rows", signature, seen.core), axes, aval.shape))
 
     def _while(
         self, equation: Any, loop: While, operands: list[Number], used: Used
@@ -513,7 +440,7 @@ class _Walk:
         needed = self.live(cond, (True,)).inputs[loop.cond_consts :]
         wanted = tuple(a or b for a, b in zip(used, needed, strict=True))
         live_outs = live_in_loop(partial(self.live, jaxpr), loop.body_consts, len(starts), wanted)
-        avals = [v.aval for v in jaxpr.invars[loop.body_consts :]]
+        avals = [digest_of_type(v.aval) for v in jaxpr.invars[loop.body_consts :]]
         self.level += 1
 
         def turn(symbols: Sequence[Number]) -> tuple[list[Number], list[Number]]:
@@ -525,15 +452,12 @@ class _Walk:
         made = self._loop(starts, avals, live_outs, turn)
         self.level -= 1
         signature = self._loop_number(equation, made, *made.others)
-        return [
-            made.out(n, signature, self._views) if is_used else _NONE
-            for n, is_used in enumerate(used)
-        ]
+        return [made.out(n, signature) if is_used else _NONE for n, is_used in enumerate(used)]
 
     def _loop(
         self,
         starts: Sequence[Number],
-        avals: Sequence[Any],
+        avals: Sequence[bytes],
         live: Used,
         turn: Callable[[Sequence[Number]], tuple[list[Number], list[Number]]],
     ) -> _Loop:
@@ -545,51 +469,32 @@ class _Walk:
         when they part no more are one loop (partition refinement, as Hopcroft's of automata). The
         level keeps the symbols of a loop apart from those of the loops around it.
 
-        A value that no turn changes is its start, and no carried value. One that starts repeated,
-        and that each turn gives repeated along the same axes, is repeated in every turn.
+        A value that no turn changes is its start, and no carried value.
         """
         carried = [n for n, is_live in enumerate(live) if is_live]
-        carried = [n for n in carried if not has_no_elements(avals[n])]
-        seen = {n: self._seen(starts[n], avals[n]) for n in carried}
-        along = {n: each.axes for n, each in seen.items()}
-        values = list(starts)
+        values: list[Number] = [_NONE] * len(starts)
         own = self.effects
         while True:
-            symbols = {n: self._symbol(seen[n], along[n], avals[n]) for n in carried}
+            for n in carried:
+                values[n] = number("carry", self.level, starts[n], avals[n])
             while True:
-                before, self.effects = len(set(symbols.values())), []
-                for n, each in symbols.items():
-                    values[n] = self._views.number(View(each, along[n], seen[n].shape))
+                before, self.effects = len({values[n] for n in carried}), []
                 after, others = turn(values)
                 inside = self.effects
-                given = {n: self._seen(after[n], avals[n]) for n in carried}
-                wider = {n: tuple(dict.fromkeys([*along[n], *given[n].axes])) for n in carried}
                 unchanged = [n for n in carried if after[n] == values[n]]
-                if wider != along:
+                refined = {n: number("turn", values[n], after[n]) for n in carried}
+                is_stable = len(set(refined.values())) == before
+                if is_stable:
                     break
-                of_turn = {n: self._views.number(given[n].along(along[n])) for n in carried}
-                refined = {n: number("turn", symbols[n], of_turn[n]) for n in carried}
-                if len(set(refined.values())) == before:
-                    break
-                symbols = refined
-            if wider != along:
-                along = wider
-                continue
+                for n in carried:
+                    values[n] = refined[n]
             if not unchanged:
                 break
             for n in unchanged:
                 values[n] = starts[n]
             carried = [n for n in carried if n not in unchanged]
-            along = {n: along[n] for n in carried}
         self.effects = own
-        changing = {n: View(refined[n], along[n], seen[n].shape) for n in carried}
-        return _Loop(refined, changing, values, others, tuple(inside))
-
-    def _symbol(self, start: View, along: Axes, aval: Any) -> Number:
-        if len(along) < len(start.shape):
-            aval = aval.update(shape=tuple(start.shape[axis] for axis in along))
-        first = self._views.number(start.along(along))
-        return number("carry", self.level, first, digest_of_value(aval))
+        return _Loop(refined, values, others, tuple(inside))
 
     def _loop_number(self, equation: Any, loop: _Loop, *others: Number) -> Number:
         """Return the number of a loop as a whole, and note its effects."""
@@ -607,19 +512,16 @@ class _Walk:
 class _Loop:
     """The carried values of a loop by position: symbols of those that change, all at the start.
 
-    `changing` has the symbols as they are seen. `others` are the numbers of what a turn gives
-    beside them.
+    `others` are the numbers of what a turn gives beside them.
     """
 
     symbols: Mapping[int, Number]
-    changing: Mapping[int, View]
     values: Sequence[Number]
     others: Sequence[Number]
     effects: tuple[Number, ...]
 
-    def out(self, n: int, signature: Number, views: Views) -> Number:
+    def out(self, n: int, signature: Number) -> Number:
         """Return the number of a carried value after the last turn."""
-        if n not in self.changing:
-            return self.values[n]
-        last = self.changing[n]
-        return views.number(replace(last, core=number("carried", signature, last.core)))
+        return (
+            number("carried", signature, self.symbols[n]) if n in self.symbols else self.values[n]
+        )

@@ -32,23 +32,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from parity_tests.proof.attributes import empty_content, passed_content, static_shape
-from parity_tests.proof.axes import ordered
+from parity_tests.proof.attributes import passed_content
 from parity_tests.proof.contents import Content
 from parity_tests.proof.liveness import LiveBlock, Liveness, LiveOperation
-from parity_tests.proof.module_laws import Core, core_of, view_by
 from parity_tests.proof.numbers import Number, Numbered, Step, UndecidedError, number
-from parity_tests.proof.operations import (
-    BARRIER,
-    BRANCHES,
-    BROADCAST,
-    CALL,
-    COMPOSITE,
-    SELECT,
-    WHILE,
-)
-from parity_tests.proof.reading import Block, Function, Module, Operation, Value, key_of
-from parity_tests.proof.views import Axes, Shape, View, Views
+from parity_tests.proof.operations import BARRIER, BRANCHES, CALL, COMPOSITE, SELECT, WHILE
+from parity_tests.proof.reading import Block, Function, Module, Operation, Value
 
 _GROWTH = 8
 _SMALL = 1000
@@ -118,16 +107,12 @@ _Environment = dict[Value, Number]
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """A loop's turn: its condition, the carried values' symbols, effects of both, what stays.
-
-    `wider` are the axes that carried values have in this turn, or had before.
-    """
+    """A loop's turn: its condition, the carried values' symbols, effects of both, what stays."""
 
     goes_on: Number
     symbols: Mapping[int, Number]
     effects: tuple[Sequence[Number], Sequence[Number]]
     unchanged: set[int]
-    wider: dict[int, Axes]
 
 
 class _Numbering:
@@ -136,7 +121,6 @@ class _Numbering:
         self._live = Liveness(module)
         self._expands = expands
         self._contents: dict[Number, Content] = {}
-        self._views = Views(self._repeated_content)
         self._constants: set[Number] = set()
         self._choices: dict[Number, tuple[Number, tuple[Number, ...]]] = {}
         self._known: dict[Any, tuple[Number, ...]] = {}  # what expanded calls return
@@ -207,25 +191,10 @@ class _Numbering:
         return environment, numbers
 
     def _constant(self, content: Content) -> Number:
-        found = self._known_content(content)
+        found = content.number
+        self._contents[found] = content
         self._constants.add(found)
         return found
-
-    def _known_content(self, content: Content) -> Number:
-        """Return the number of an array known by content, and see it as what it repeats."""
-        found = content.number
-        if found not in self._contents:
-            self._contents[found] = content
-            core, axes = content.core
-            if core.shape != content.shape:
-                self._contents[core.number] = core
-                self._views.add(found, View(core.number, axes, content.shape))
-        return found
-
-    def _repeated_content(self, view: View) -> Number | None:
-        content = self._contents.get(view.core)
-        bigger = content.broadcast(view.shape, view.axes) if content is not None else None
-        return None if bigger is None else self._known_content(bigger)
 
     def _block(
         self, live: LiveBlock, environment: _Environment, scope: _Scope
@@ -256,12 +225,7 @@ class _Numbering:
         if known is not None:
             environment[operation.results[0]] = known
             return
-        core = self._core(operation, operands)
-        key = operation.key
-        if core is not None:
-            key = key_of(operation.name, core.attributes, core.types)
-            operands = tuple(core.operands)
-        made: list[Number | int] = [key, *_counted(operands)]
+        made: list[Number | int] = [operation.key, *_counted(operands)]
         for region in live.regions:
             made += self._region(region, environment, scope, operation)
         for callee in operation.callees:
@@ -272,52 +236,30 @@ class _Numbering:
             found = _at_place(found, scope)
         self._step(found, operation, operands)
         _set(environment, operation, found)
-        if core is not None:
-            for result, type_ in zip(operation.results, operation.types, strict=True):
-                seen = View(environment[result], core.axes, static_shape(type_) or ())
-                environment[result] = self._views.number(seen)
 
     def _by_law(self, operation: Operation, operands: Sequence[Number]) -> Number | None:
         """Return what is known of a result without its operation."""
-        if len(operation.results) != 1 or operation.has_effect:
-            return None
-        empty = empty_content(operation.types[0])
-        if empty is not None:
-            return self._constant(empty)
+        if operation.broadcast is not None and operands[0] in self._contents:
+            bigger = self._contents[operands[0]].broadcast(*operation.broadcast)
+            if bigger is not None:
+                self._contents[bigger.number] = bigger
+                return bigger.number
         if operation.name == SELECT and operands[1] == operands[2] and not operation.attributes:
             return operands[1]
-        shapes = self._shapes(operation)
-        view = None if shapes is None else view_by(operation, operands, shapes, self._views)
-        if view is None:
-            return None
-        found = self._views.number(view)
-        if found not in self._contents:
-            self._step(found, operation, operands)
-        return found
-
-    def _core(self, operation: Operation, operands: Sequence[Number]) -> Core | None:
-        shapes = self._shapes(operation)
-        return None if shapes is None else core_of(operation, operands, shapes, self._views)
-
-    def _shapes(self, operation: Operation) -> list[Shape] | None:
-        """Return the shapes of operands; None where one is not known."""
-        types = self._module.types
-        shapes = [static_shape(types[operand]) for operand in operation.operands]
-        return None if None in shapes else [each for each in shapes if each is not None]
-
-    def _seen(self, value: Number, type_: str) -> View:
-        shape = static_shape(type_)
-        return View(value, (), ()) if shape is None else self._views.of(value, shape)
+        return None
 
     def _barrier(self, operation: Operation, environment: _Environment) -> None:
         """Take an array through a barrier as it is: it needs no place among the others."""
         taken = [environment[operand] for operand in operation.operands]
-        seen = map(self._views.seen, taken)
-        others = [each for each in seen if each not in self._contents]
+        others = [each for each in taken if each not in self._contents]
         found = number(operation.key, *others)
-        places = {each: number("result", found, n) for n, each in enumerate(others)}
+        position = 0
         for result, operand in zip(operation.results, taken, strict=True):
-            environment[result] = self._views.mapped(operand, lambda each: places.get(each, each))
+            if operand in self._contents:
+                environment[result] = operand
+            else:
+                environment[result] = number("result", found, position)
+                position += 1
         self._step(found, operation, others)
 
     def _region(
@@ -352,38 +294,27 @@ class _Numbering:
         choices = iter(zip(*returned, strict=True))
         for result, is_needed in zip(operation.results, live.demand, strict=True):
             if is_needed:
-                environment[result] = self._choice(
-                    made_by, next(choices), any(effects), self._module.types[result]
-                )
+                environment[result] = self._choice(made_by, next(choices), any(effects))
         self._step(number(made_by, *map(_listed, returned)), operation, (index,))
 
-    def _choice(
-        self, made_by: Number, choices: tuple[Number, ...], has_effects: bool, type_: str
-    ) -> Number:
+    def _choice(self, made_by: Number, choices: tuple[Number, ...], has_effects: bool) -> Number:
         if has_effects:
             return number("choice", made_by, *choices)
         if len(set(choices)) == 1:
             return choices[0]
-        seen = [self._seen(each, type_) for each in choices]
-        axes = ordered(seen)
-        cores = tuple(self._views.number(each.along(axes)) for each in seen)
-        found = number("choice", made_by, *cores)
-        self._choices[found] = made_by, cores
-        return self._views.number(View(found, axes, seen[0].shape))
+        found = number("choice", made_by, *choices)
+        self._choices[found] = made_by, choices
+        return found
 
     def _chosen(
         self, branch: LiveBlock, environment: _Environment, made_by: Number, position: int
     ) -> _Environment:
         """Return the values that a branch takes from earlier choices by the same index."""
-
-        def of_branch(seen: Number) -> Number:
-            chosen_by, choices = self._choices.get(seen, (b"", ()))
-            return choices[position] if chosen_by == made_by else seen
-
+        found = {value: self._choices.get(environment.get(value, b"")) for value in branch.needs}
         return {
-            value: self._views.mapped(environment[value], of_branch)
-            for value in branch.needs
-            if value in environment
+            value: choice[1][position]
+            for value, choice in found.items()
+            if choice is not None and choice[0] == made_by
         }
 
     def _loop(self, live: LiveOperation, environment: _Environment, scope: _Scope) -> None:
@@ -391,21 +322,12 @@ class _Numbering:
         _, body = live.regions
         carried = [i for i, is_live in enumerate(live.demand) if is_live]
         start = {i: environment[operation.operands[i]] for i in carried}
-        types = body.block.types
-        fixed = {
-            i
-            for i in carried
-            if body.block.returned[i] == body.block.arguments[i] or empty_content(types[i])
-        }
-        seen = {i: self._seen(each, types[i]) for i, each in start.items()}
-        along = {i: each.axes for i, each in seen.items()}
+        fixed = {i for i in carried if body.block.returned[i] == body.block.arguments[i]}
         while True:
-            turn = self._turn(live, start, seen, along, fixed, environment, scope)
-            if turn.wider == along and not turn.unchanged:
+            turn = self._turn(live, start, fixed, environment, scope)
+            if not turn.unchanged:
                 break
-            if turn.wider == along:
-                fixed |= turn.unchanged
-            along = turn.wider
+            fixed |= turn.unchanged
         classes = sorted(set(turn.symbols.values()))
         loop = number(operation.key, turn.goes_on, *_counted(classes), *map(_listed, turn.effects))
         self._step(loop, operation, tuple(start.values()))
@@ -413,65 +335,41 @@ class _Numbering:
             scope.effects.append(loop)
             loop = _at_place(loop, scope)
         for i in carried:
-            environment[operation.results[i]] = start[i]
-            if i not in fixed:
-                last = number("end of loop", loop, turn.symbols[i])
-                environment[operation.results[i]] = self._views.number(
-                    View(last, along[i], seen[i].shape)
-                )
+            is_fixed = i in fixed
+            environment[operation.results[i]] = (
+                start[i] if is_fixed else number("end of loop", loop, turn.symbols[i])
+            )
 
     def _turn(
         self,
         live: LiveOperation,
         start: Mapping[int, Number],
-        seen: Mapping[int, View],
-        along: Mapping[int, Axes],
         fixed: set[int],
         environment: _Environment,
         scope: _Scope,
     ) -> _Turn:
-        """Repeat the numbering of a loop until no class of equal carried values splits.
-
-        `along` are the axes that carried values have that are repeated along their others.
-        """
+        """Repeat the numbering of a loop until no class of equal carried values splits."""
         condition, body = live.regions
         steps, calls = len(self._steps), len(self._known)
         level = scope.level + 1
-        symbols = {
-            i: number("carried", level, self._views.number(each.along(along[i])))
-            for i, each in seen.items()
-            if i not in fixed
-        }
+        symbols = {i: number("carried", level, each) for i, each in start.items() if i not in fixed}
         while True:
             # Only the last round's steps are kept, also those of calls that were known.
             del self._steps[steps:]
             while len(self._known) > calls:
                 self._known.popitem()
-            values = {
-                i: self._views.number(View(each, along[i], seen[i].shape))
-                for i, each in symbols.items()
-            }
             for block in (condition.block, body.block):
                 for i, each in start.items():
-                    environment[block.arguments[i]] = values.get(i, each)
+                    environment[block.arguments[i]] = symbols.get(i, each)
             asked, turned = scope.inside(), scope.inside()
             [goes_on] = self._block(condition, environment, asked)
             returned = dict(zip(start, self._block(body, environment, turned), strict=True))
-            given = {i: self._seen(returned[i], body.block.types[i]) for i in symbols}
-            wider = {
-                i: tuple(dict.fromkeys([*each, *given[i].axes])) if i in given else each
-                for i, each in along.items()
-            }
-            if wider != along:
-                refined = symbols
-                break
-            of_turn = {i: self._views.number(given[i].along(along[i])) for i in symbols}
-            refined = {i: number("turn", each, of_turn[i]) for i, each in symbols.items()}
+            refined = {i: number("turn", each, returned[i]) for i, each in symbols.items()}
             if len(set(refined.values())) == len(set(symbols.values())):
                 break
             symbols = refined
-        unchanged = {i for i, each in values.items() if returned[i] == each}
-        return _Turn(goes_on, refined, (asked.effects, turned.effects), unchanged, wider)
+        unchanged = {i for i, each in symbols.items() if returned[i] == each}
+        return _Turn(goes_on, refined, (asked.effects, turned.effects), unchanged)
 
     def _call(self, live: LiveOperation, environment: _Environment, scope: _Scope) -> None:
         operation = live.operation
@@ -659,7 +557,7 @@ def _sizes(module: Module) -> tuple[int, int]:
         own = expanded = 0
         outline: list[Number | str] = []
         for operation in block.operations:
-            if operation.content is not None or operation.name == BROADCAST:
+            if operation.content is not None or operation.broadcast is not None:
                 continue
             own += 1
             expanded += 1

@@ -8,13 +8,12 @@ from collections.abc import Mapping
 from parity_tests.proof.numbers import UndecidedError
 
 
-def names(text: str) -> frozenset[str]:
-    """Return the names that a text has."""
+def _names(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
 # Their number is that of their name, attributes, types, operands and regions.
-_OF_STABLEHLO = names(
+_OF_STABLEHLO = _names(
     "abs add after_all all_gather all_reduce all_to_all and atan2 batch_norm_grad "
     "batch_norm_inference batch_norm_training bitcast_convert broadcast broadcast_in_dim cbrt ceil "
     "cholesky clamp collective_broadcast collective_permute collective_reduce compare complex "
@@ -30,7 +29,7 @@ _OF_STABLEHLO = names(
     "shift_right_logical sign sine slice sort sqrt subtract tan tanh torch_index_select transpose "
     "triangular_solve tuple unary_einsum xor"
 )
-_OF_CHLO = names(
+_OF_CHLO = _names(
     "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e broadcast_add broadcast_and "
     "broadcast_atan2 broadcast_compare broadcast_complex broadcast_divide broadcast_maximum "
     "broadcast_minimum broadcast_multiply broadcast_next_after broadcast_or broadcast_polygamma "
@@ -40,7 +39,7 @@ _OF_CHLO = names(
     "is_neg_inf is_pos_inf lgamma mulhi next_after polygamma ragged_dot scan sinh square tan top_k "
     "zeta"
 )
-_OF_SDY = names("manual_computation propagation_barrier reshard sharding_constraint")
+_OF_SDY = _names("manual_computation propagation_barrier reshard sharding_constraint")
 # These have a rule of their own in modules.py.
 RETURNS = frozenset(("func.return", "stablehlo.return", "sdy.return"))
 CONSTANT, BROADCAST = "stablehlo.constant", "stablehlo.broadcast_in_dim"
@@ -68,7 +67,7 @@ CALLEES = {
     "stablehlo.custom_call": "called_computations",
 }
 
-_EFFECTS = frozenset(f"stablehlo.{name}" for name in names("infeed outfeed recv rng send"))
+_EFFECTS = frozenset(f"stablehlo.{name}" for name in _names("infeed outfeed recv rng send"))
 
 
 def has_rule(name: str) -> bool:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
 
-from parity_tests.proof.attributes import Resources, Texts, constant_content
+from parity_tests.proof.attributes import Resources, Texts, constant_content, static_shape
 from parity_tests.proof.contents import Content
 from parity_tests.proof.numbers import Number, UndecidedError, number
 from parity_tests.proof.operations import (
+    BROADCAST,
     CALLEES,
     CONSTANT,
     RETURNS,
@@ -43,8 +44,8 @@ class Block:
 class Operation:
     """An operation; `key` is the number of its name, its attributes and its results' types.
 
-    The types of branches, loops and calls are those of their bodies, and not in it. `callees` are
-    the functions that it names, `content` is that of a constant.
+    `callees` are the functions that it names. `content` is that of a constant, `broadcast` the
+    shape and the dimensions of an operation that does nothing but broadcast.
     """
 
     name: str
@@ -56,7 +57,7 @@ class Operation:
     callees: tuple[str, ...]
     has_effect: bool
     content: Content | None
-    types: tuple[str, ...]
+    broadcast: tuple[tuple[int, ...], tuple[int, ...]] | None
     location: Any
 
 
@@ -72,7 +73,7 @@ class Function:
 
 
 class Module:
-    """A module's functions by name, as far as main calls them, its attributes and types of values.
+    """A module's functions by name, as far as main calls them, and the module's attributes.
 
     `callbacks` counts calls of Python functions, which the module has by their places alone.
     """
@@ -98,7 +99,6 @@ class Module:
         self._texts = Texts(meshes)
         self._resources = Resources(module)
         self._values: dict[Any, Value] = {}
-        self.types: dict[Value, str] = {}
         self._channels: dict[str, str] = {}
         self.callbacks = 0
         self.attributes = self._attributes(module.operation, "sym_name")
@@ -149,8 +149,8 @@ class Module:
         if len(blocks) != 1:
             raise UndecidedError(f"a region of {len(blocks)} blocks")
         [block] = blocks
+        arguments = self._new(block.arguments)
         types = self._types(block.arguments)
-        arguments = self._new(block.arguments, types)
         operations: list[Operation] = []
         for each in block.operations:
             operation = each.operation
@@ -179,26 +179,27 @@ class Module:
         check(name, attributes)
         self.callbacks += is_callback(name, attributes)
         results = list(operation.results)
-        types = self._types(results)
+        types = () if name in UNTYPED else self._types(results)
+        broadcast = None
+        if name == BROADCAST and len(attributes) == 1:
+            broadcast = _broadcast(attributes["broadcast_dimensions"], types[0])
         return Operation(
             name,
             attributes,
-            key_of(name, attributes, () if name in UNTYPED else types),
+            _key(name, tuple(sorted(attributes.items())), types),
             operands,
-            self._new(results, types),
+            self._new(results),
             regions,
             callees,
             has_effect(name, attributes),
             constant_content(operation, self._resources) if is_constant else None,
-            types,
+            broadcast,
             operation.location,
         )
 
-    def _new(self, values: Any, types: tuple[str, ...]) -> tuple[Value, ...]:
+    def _new(self, values: Any) -> tuple[Value, ...]:
         known = self._values
-        found = tuple([known.setdefault(value, len(known)) for value in values])
-        self.types.update(zip(found, types, strict=True))
-        return found
+        return tuple([known.setdefault(value, len(known)) for value in values])
 
     def _types(self, values: Any) -> tuple[str, ...]:
         return tuple([self._texts.of_type(value.type) for value in values])
@@ -236,11 +237,6 @@ class Module:
         return f"{position} of type {found['type']}"
 
 
-def key_of(name: str, attributes: Mapping[str, str], types: tuple[str, ...]) -> Number:
-    """Return the number of an operation's name, its attributes and its results' types."""
-    return _key(name, tuple(sorted(attributes.items())), types)
-
-
 @lru_cache(maxsize=10_000)
 def _key(name: str, attributes: tuple[tuple[str, str], ...], types: tuple[str, ...]) -> Number:
     return number(name, len(attributes), *(part for pair in attributes for part in pair), *types)
@@ -250,3 +246,16 @@ _HANDLE = re.compile(
     r"#stablehlo\.channel_handle<handle = (?P<handle>-?\d+), type = (?P<type>-?\d+)>"
 )
 _OF_FUNCTIONS = frozenset(("sym_name", "sym_visibility", "arg_attrs", "res_attrs"))
+
+
+@lru_cache(maxsize=10_000)
+def _broadcast(dimensions: str, type_: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Return the shape and the dimensions of a broadcast; None where the shape is not static."""
+    shape = static_shape(type_)
+    found = _INTEGERS.fullmatch(dimensions)
+    if shape is None or found is None:
+        return None
+    return shape, tuple(map(int, found[1].split(","))) if found[1] else ()
+
+
+_INTEGERS = re.compile(r"array<i64(?:: ([-0-9, ]+))?>")

@@ -14,7 +14,7 @@ from typing import Any
 
 from jax.extend import core
 
-from parity_tests.proof.encodings import digest_of_type, encoded, is_open
+from parity_tests.proof.encodings import digest_of_type, encoded
 from parity_tests.proof.functions import kinds_of
 from parity_tests.proof.numbers import Number, UndecidedError, number
 
@@ -92,13 +92,8 @@ def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[by
     return made
 
 
-_SHARDINGS = ("sharding", "out_sharding")
-
-
 def encoded_param(equation: Any, name: str, value: Any) -> bytes:
     """Encode a param. Raises `UndecidedError`, which names it and its primitive."""
-    if name in _SHARDINGS and is_open(value):
-        value = None
     try:
         # What a foreign function is told has a width: np.int32(1) is no np.int64(1).
         return encoded((value, kinds_of(value)) if name == "attributes" else value)

@@ -532,6 +532,7 @@ differ(
         for f in (
             lambda x, v: jax.vmap(lambda r: r + v)(x),
             lambda x, v: jax.vmap(lambda r: r + v, 1, 1)(x),
+            lambda x, v: jax.vmap(lambda r, q: r + q)(x, v),
             lambda x, v: jax.vmap(lambda r, q: r @ q, (0, None))(x, v),
             lambda x, v: jax.vmap(lambda r, q: r @ q, (1, None))(x, v),
             lambda x, v: jax.vmap(lambda q: x @ q, 0)(B(v, (3, 4), (1,))),

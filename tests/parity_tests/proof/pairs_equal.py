@@ -503,15 +503,3 @@ equal(
 here = export.export(jax.jit(lambda x: 2 * x))(V)
 elsewhere = export.export(jax.jit(lambda x: 2 * x))(V)
 equal("exported", (V,), lambda x: here.call(x), lambda x: elsewhere.call(x))
-equal(
-    "vmap-of-columns",
-    (S((3, 4), jnp.float32), S((3,), jnp.float32)),
-    lambda x, v: jax.vmap(lambda column: column + v, 1, 1)(x),
-    lambda x, v: jax.vmap(lambda row, element: row + element)(x, v),
-)
-equal(
-    "one-element-repeated",
-    (S((1,), jnp.float32),),
-    lambda v: lax.broadcast_in_dim(v, (3, 1), (0,)),
-    lambda v: lax.broadcast_in_dim(v, (3, 1), (1,)),
-)

@@ -301,6 +301,7 @@ differ(
     lambda m, v: m,
     lambda m, v: B(v, (1, 3), (0,)),
     lambda m, v: B(v, (3, 1), (0,)),
+    lambda m, v: B(v, (3, 1), (1,)),
     lambda m, v: B(m, (1, 3), (0, 1)),
     lambda m, v: B(m, (3, 1), (0, 1)),
 )

@@ -15,6 +15,7 @@ import pytest
 from jax.interpreters import mlir
 
 from parity_tests.jax_internals import const_args
+from parity_tests.proof.attributes import static_shape
 from parity_tests.proof.contents import content
 from parity_tests.proof.locations import place_of_locations
 from parity_tests.proof.modules import number_module
@@ -1065,3 +1066,16 @@ def test_numbers_are_those_of_any_process():
 
 
 TEXTS = (PLAIN, NUMBERS, MARKED, OPERATIONS, CUSTOM_CALL, COLLECTIVES, EFFECTS, NESTED, chain(60))
+
+
+@pytest.mark.parametrize(
+    ("type_", "shape"),
+    [
+        ("tensor<f32>", ()),
+        ("tensor<3x4xcomplex<f32>>", (3, 4)),
+        ("tensor<?x4xf32>", None),
+        ("tensor<4x?xf32>", None),
+    ],
+)
+def test_a_type_with_an_open_size_has_no_static_shape(type_, shape):
+    assert static_shape(type_) == shape
