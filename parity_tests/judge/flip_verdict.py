@@ -47,7 +47,10 @@ def decide(
         return None
     flip = AcrossFlip(without_chance(findings), *pair)
     claims = answers_of(flip.before, flip.after) if flip.before and flip.after else ()
-    found = (*_reasons(flip, reasons), *proofs.reasons(claims, flip.comparisons))
+    found = (
+        *_reasons(flip, reasons),
+        *proofs.reasons(claims, flip.comparisons, not_here=flip.is_not_here),
+    )
     if (chance := finding_of(findings)) is not None:
         found = _with_chance(found, chance)
     if findings.too_late is not None:
