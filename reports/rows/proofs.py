@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from reports.rows.captured_array import Hazard
@@ -79,3 +79,34 @@ class Proofs(Row):
     def headline(self) -> str:
         """The answer in one line."""
         return headline_of(self.programs)
+
+
+def reasons_of(program: Proof) -> Iterator[str]:
+    """Yield a sentence for each reason why a program is not proved, or may break all the same."""
+    if program.failure:
+        yield program.failure
+    for claim in program.claims:
+        if claim.answer != "proved":
+            of = f"{claim.of} for {claim.platform}" if claim.platform else claim.of
+            yield f"{of}: {claim.answer}: {reason_of(claim)}"
+    for fold in program.folded:
+        where = f" ({fold.file}:{fold.line})" if fold.file else ""
+        yield f"XLA folds {fold.gist} before the flip alone, so bits may differ{where}"
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for hazard in program.hazards:
+        where = f"{hazard.file}:{hazard.line}" if hazard.file else ""
+        alike.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(where)
+    for (kind, what, fix), places in alike.items():
+        where = ", ".join(each for each in dict.fromkeys(places) if each)
+        yield f"{kind}: {what}; {fix}" + (f" ({where})" if where else "")
+    yield from program.reservations
+
+
+def reason_of(claim: Claim) -> str:
+    """Say why a claim is not proved, with the place where the forms part."""
+    place = claim.place
+    if place is None:
+        return claim.reason
+    where = f"{place.file}:{place.line}: " if place.file else ""
+    before, after = place.before or "nothing in its place", place.after or "nothing in its place"
+    return f"{where}{before} before the flip, {after} after it"

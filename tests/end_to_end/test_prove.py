@@ -3,12 +3,19 @@
 import json
 
 import jsonschema
+import pandas
 import pytest
 from junitparser import JUnitXml
 
 from parity_tests.cli import app
-from reports import load_result
+from parity_tests.run import proving
+from reports import frames, load_result, render_report
 from reports.output import json_file
+from reports.rows import fail_rules
+
+UNDECIDED = {
+    "undecided", "with_a_callback_that_reads_the_flag", "reads_a_captured_reference",
+}  # fmt: skip
 
 PROGRAMS = """
 import collections
@@ -144,7 +151,8 @@ def found(folder):
 @pytest.fixture(scope="module")
 def kept(found, folder):
     """The folder with the JSON of these proofs, and other formats that were written of it."""
-    asked = [f"--report={name}:{folder}/{name}.out" for name in ("junit", "sarif", "html")]
+    formats = ("junit", "sarif", "html", "csv", "parquet")
+    asked = [f"--report={name}:{folder}/{name}.out" for name in formats]
     assert app.main(["report", str(folder / "proofs.json"), *asked]) == 0
     return folder
 
@@ -162,6 +170,71 @@ def test_junit_has_a_failure_for_what_is_refuted_and_an_error_for_what_is_not_kn
     assert kinds["proved"] == kinds["folds"] == []
     assert kinds["of_another_type"] == kinds["with_another_tree"] == ["Failure"]
     assert kinds["may_break"] == kinds["parted"] == kinds["undecided"] == ["Error"]
+
+
+def test_tables_have_a_row_for_each_program_and_for_each_claim(kept, found):
+    _, rows, _ = found
+    programs = pandas.read_csv(kept / "csv.out", keep_default_na=False)
+    assert dict(zip(programs.program, programs.proof, strict=True)) == {
+        name: row["answer"] for name, row in rows.items()
+    }
+    [folds] = programs[programs.program == "folds"].to_dict("records")
+    assert (folds["may_break"], folds["folds"], folds["captured"]) == (False, 1, 1)
+    claims = pandas.read_parquet(kept / "parquet.claims.out")
+    told = claims[claims.program == "proved"]
+    assert list(zip(told.of, told.platform, told.answer, strict=True)) == [
+        ("jaxpr", "", "proved"), ("module", "", "proved"), ("module", "tpu", "proved"),
+    ]  # fmt: skip
+    assert (told.digest_before == told.digest_after).all()
+    [parted] = set(claims[(claims.program == "parted") & (claims.of == "jaxpr")].why)
+    assert "before the flip, " in parted
+    assert list(claims) == [each.name for each in frames.CLAIMS]
+    assert list(programs) == [each.name for each in frames.PROVED_PROGRAMS]
+
+
+def test_rules_name_the_answers_that_fail(kept, found):
+    _, rows, _ = found
+    may_break = {name for name, row in rows.items() if row["hazards"]}
+    text = "different,new-failure,placement,hazard,hazard:folded,not-proved:undecided,not-compared"
+    rules = fail_rules.parse(text)
+    broken = fail_rules.broken_by_proofs(load_result(kept / "proofs.json"), rules)
+    assert {each.rule.text: (each.status, set(each.programs)) for each in broken} == {
+        "different": (
+            "difference", {"of_another_type", "with_another_tree", "with_other_fields"},
+        ),
+        "new-failure": ("difference", {"fails_after"}),
+        "hazard": (
+            "could not compare", may_break,
+        ),
+        "hazard:folded": ("could not compare", {"folds"}),
+        "not-proved:undecided": ("could not compare", UNDECIDED),
+        "not-compared": (
+            "could not compare", {"parted", "fails_before", "on_other_devices"} | UNDECIDED,
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "said"),
+    [
+        ([], 1, "fails on different: 3 programs"),
+        (["--fail-on", "not-proved:parted"], 2, "fails on not-proved:parted: 2 programs"),
+        (["--fail-on", "placement"], 0, "proof: 5 of 15 programs proved"),
+        (["--exit-zero"], 0, "exit status 0 all the same (--exit-zero)"),
+    ],
+)
+def test_rules_decide_the_exit_status(kept, monkeypatch, capsys, asked, code, said):
+    proofs = load_result(kept / "proofs.json")
+    monkeypatch.setattr(proving, "prove", lambda *args, **options: proofs)
+    assert app.main(["prove", "programs.py", "--no-color", *asked]) == code
+    assert said in capsys.readouterr().out
+
+
+def test_a_program_that_breaks_no_rule_passes_in_junit(kept):
+    proofs = load_result(kept / "proofs.json")
+    text = render_report("junit", proofs, fail_rules.parse("new-failure"))
+    [suite] = JUnitXml.fromstring(text.encode())
+    assert [case.name for case in suite if case.result] == ["fails_after"]
 
 
 def test_sarif_has_the_line_where_forms_part_and_that_of_a_hazard(kept):
@@ -266,6 +339,8 @@ def test_numbers_are_lines_of_tabs(tmp_path, capsys):
     [
         (["--platforms", "gpu"], "no platform 'gpu'; they are cpu, cuda, rocm, tpu"),
         (["--sides", "legacy,simplified,jax-legacy"], "a proof has two sides"),
+        (["--fail-on", "slower:20%"], "'slower:20%' is about what a run measures"),
+        (["--fail-on", "not-proved:proved"], "'not-proved:proved' names no answer"),
     ],
 )
 def test_wrong_options_are_told(option, said, capsys):
