@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,8 @@ from parity_tests.processes.protocol import (
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.collection import collect, with_sides_that_run
-from parity_tests.run.options import PROVED_ON, CampaignOptions
+from parity_tests.run.hazards import detect_alone, hazards_told
+from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
 from reports.rows import Environment, Failure, Observation, ProgramRow
 from reports.rows.claims import Answer, Claim, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
@@ -64,12 +66,21 @@ def prove(
             has_flag=collected.listing.has_flag,
         )  # fmt: skip
         before, after = options.sides
-        how = options.model_copy(update={"proves": True, "hazards_on": before})
+        # Nothing is timed, so the trace that is numbered shows the hazards.
+        options = options.model_copy(update={"steady_calls": 0})
+        detects = side_with_hazards(options)
+        how = options.model_copy(update={"proves": True, "hazards_on": detects})
         recorded = run_sides(collected.jobs, (before, after), folder, how, progress=progress)
         programs = []
         for number, listed in enumerate(collected.programs):
-            found = [recorded.get((number, side)) for side in (before, after)]
-            row = _row(listed, *found)
+            found = {
+                side: recorded[number, side]
+                for side in (before, after)
+                if (number, side) in recorded
+            }
+            ask = partial(detect_alone, collected.job(number), folder, options.limits)
+            hazards = hazards_told(found, detects, ask)
+            row = _row(listed, found.get(before), found.get(after), hazards)
             if any(each.answer == "parted" for each in row.claims):
                 progress(number, len(collected.programs), f"where {listed.name} parts")
                 place = folder / "places" / str(number)
@@ -83,7 +94,9 @@ def prove(
         )
 
 
-def _row(listed: Listed, before: Recorded | None, after: Recorded | None) -> ProvedProgram:
+def _row(
+    listed: Listed, before: Recorded | None, after: Recorded | None, hazards: HazardsFound
+) -> ProvedProgram:
     def row(answer: Answer, **fields: Any) -> ProvedProgram:
         return ProvedProgram(
             name=listed.name, target=listed.target, source=listed.source, answer=answer, **fields
@@ -103,10 +116,10 @@ def _row(listed: Listed, before: Recorded | None, after: Recorded | None) -> Pro
         return row(
             answer,
             failure=said,
-            hazards=breaking(before.hazards().hazards),
+            hazards=breaking(hazards.hazards),
             reservations=tuple(filter(None, [why])),
         )
-    claims, hazards = claims_of(one, two), before.hazards()
+    claims = claims_of(one, two)
     return row(
         answer_of(claims),
         claims=claims,

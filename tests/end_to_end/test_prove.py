@@ -1,6 +1,7 @@
 """`constparity prove`, end to end: programs of each answer, in processes of stock JAX."""
 
 import json
+from collections import Counter
 
 import jsonschema
 import pandas
@@ -9,6 +10,7 @@ from junitparser import JUnitXml
 
 from parity_tests.cli import app
 from parity_tests.run import proving
+from parity_tests.run.options import CampaignOptions
 from reports import frames, load_result, render_report
 from reports.output import json_file
 from reports.rows import fail_rules
@@ -346,3 +348,67 @@ def test_numbers_are_lines_of_tabs(tmp_path, capsys):
 def test_wrong_options_are_told(option, said, capsys):
     assert app.main(["prove", "nothing.py", *option]) == 4
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+COUNTED = """
+import os
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from parity_tests import program
+
+HERE = pathlib.Path(__file__).parent
+W, N, X = jnp.arange(64.0), np.arange(64.0, dtype=np.float32), np.ones(64, np.float32)
+
+
+def traced(name):
+    with open(HERE / "traces", "a") as file:
+        file.write(f"{name} {os.getpid()}\\n")
+
+
+@program(args=(X,))
+def comes_first(x):
+    traced("comes_first")
+    return x * W
+
+
+@program(args=(X,))
+def may_break(x):
+    traced("may_break")
+    return x * N
+
+
+@program(args=(X,))
+def raises_after(x):
+    traced("raises_after")
+    return x * W if jax.make_jaxpr(lambda y: y * W)(x).consts else x.shaped
+
+
+@program(args=(X,))
+def reads(x):
+    traced("reads")
+    return x * W if jax.config.jax_enable_x64 else x + W
+"""
+
+
+def test_each_form_is_traced_once_and_hazards_are_read_off_that_trace(tmp_path):
+    (tmp_path / "counted.py").write_text(COUNTED)
+    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=60.0)
+    found = {
+        each.name: each for each in proving.prove([f"{tmp_path}/counted.py"], options).programs
+    }
+    in_processes = Counter((tmp_path / "traces").read_text().splitlines())
+    counts = {name: [] for name in found}
+    for process, count in in_processes.items():
+        counts[process.partition(" ")[0]].append(count)
+    # What reads jaxprs or the flag is traced in both forms, and so is all that follows it.
+    assert {name: sorted(each) for name, each in counts.items()} == {
+        "comes_first": [1, 1], "may_break": [1, 1], "raises_after": [1, 3], "reads": [1, 2],
+    }  # fmt: skip
+    hazards = {name: [each.kind for each in row.hazards] for name, row in found.items()}
+    assert hazards == {
+        "comes_first": [], "may_break": ["writeable NumPy array"],
+        "raises_after": ["reads jaxpr constants"], "reads": [],
+    }  # fmt: skip
