@@ -123,5 +123,8 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         yield from flip_gains.gains(flip, before, after)
     for hazards in flip.hazards:
         yield flip_reasons.of_hazards(flip, hazards)
+    numbers = before.numbers if before is not None else None
+    if flip.is_not_here and numbers is not None and not numbers.is_one_jit:
+        yield FlipReason(outcome="safe", kind="proof", what=proofs.NOT_ONE_JIT)
     for note in of_hazards(flip.findings):
         yield FlipReason(outcome="safe", kind="note", what=note)

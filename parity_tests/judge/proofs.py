@@ -250,6 +250,9 @@ _AFTER_LOWERING = (
     "both forms are proved one computation, so what differs arises after lowering, in XLA or in "
     "the runtime"
 )
+NOT_ONE_JIT = (
+    "its user calls more than one jitted function: what its Python does between them is not proved"
+)
 _SAFE: FlipOutcome = "safe"
 _NOT_HERE = {
     "proved": "both forms are proved one computation",

@@ -14,6 +14,7 @@ from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.proofs import (
+    NOT_ONE_JIT,
     NOT_RUN,
     breaking,
     claims_of,
@@ -39,10 +40,6 @@ from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazar
 from reports.rows import Environment, Failure, Observation, ProgramRow
 from reports.rows.claims import Answer, Claim, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
-
-_NOT_ONE_JIT = (
-    "its user calls more than one jitted function: what its Python does between them is not proved"
-)
 
 
 def prove(
@@ -111,7 +108,7 @@ def _row(
         # One jit around several that its user calls may fail where they do not.
         is_one_jit = one.numbers is None or one.numbers.is_one_jit
         answer: Answer = "refuted" if is_one_jit else "undecided"
-        why = "" if is_one_jit else _NOT_ONE_JIT
+        why = "" if is_one_jit else NOT_ONE_JIT
         said = f"after the flip: {_said(two.failure)}"
         return row(
             answer,
@@ -139,7 +136,7 @@ def _reservations(observation: Observation, hazards: HazardsFound) -> tuple[str,
     if hazards.not_detected:
         found.append(f"its hazards are not known: {hazards.not_detected}")
     if observation.numbers is not None and not observation.numbers.is_one_jit:
-        found.append(_NOT_ONE_JIT)
+        found.append(NOT_ONE_JIT)
     return tuple(found)
 
 
