@@ -56,7 +56,7 @@ def _reasons(lowered: Lowered) -> Iterator[str]:
         if name == "shard_map" and _is_abstract(mesh) and mesh.size != devices:
             over = f"an abstract mesh of {mesh.size} devices"
             yield f"its shard_map is over {over}, and it has {devices}"
-    if not devices_of(lowered.lowered):
+    if is_for_an_abstract_mesh(lowered) and not devices_of(lowered.lowered):
         yield "it is for the devices of an abstract mesh, which stands for none"
 
 
