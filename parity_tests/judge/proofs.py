@@ -217,8 +217,8 @@ def with_evaluation(claim: Claim, before: Evaluation, after: Evaluation | None) 
 
 
 def _evaluated(claim: Claim, before: Evaluation, after: Evaluation | None) -> Evaluated:
-    if after is None:
-        return Evaluated(why_not=before.why_not)
+    if after is None or not after.results:
+        return Evaluated(why_not=(after or before).why_not)
     if (before.digest, after.digest) != (claim.before, claim.after):
         return Evaluated(
             why_not="a form of it is another one in another process, so nothing follows"

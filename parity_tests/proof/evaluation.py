@@ -209,7 +209,7 @@ class _Type:
             raise NotEvaluatedError(f"an array of shape {array.shape} for a {self.text}")
         array = array.astype(self.dtype)
         if self.is_narrow:
-            return [array.astype(np.int8)]
+            return [array.astype(np.int8, order="C")]
         parts = [array.real, array.imag] if self.is_complex else [array]
         return [np.array(each, order="C").view(f"i{self._part.itemsize}") for each in parts]
 

@@ -82,9 +82,7 @@ def prove(
             row = _row(listed, *found)
             if any(each.answer == "parted" for each in row.claims):
                 progress(number, len(collected.programs), f"where {listed.name} parts")
-                asked = _Apart(
-                    collected.job(number), (before, after), folder / str(number), options
-                )
+                asked = Apart(collected.job(number), (before, after), folder / str(number), options)
                 row = asked.looked_into(row)
             programs.append(row)
         return Proofs(
@@ -156,7 +154,7 @@ def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> 
         return ()
     job = Job(number=0, name=row.name, target=row.target)
     apart = [each for each in row.flip.claims if each.answer in _APART]
-    return _Apart(job, PROVED_ON, folder, options).with_places(apart)
+    return Apart(job, PROVED_ON, folder, options).with_places(apart)
 
 
 # Where effects differ in number, there is a first place as well.
@@ -168,8 +166,13 @@ _TO_EVALUATE = 10.0
 
 
 @dataclass(frozen=True)
-class _Apart:
-    """A program whose forms part; `folder` is for the processes that look into it."""
+class Apart:
+    """A program whose forms part; `folder` is for the processes that look into it.
+
+    Example::
+
+        Apart(job, ("jax-legacy", "jax-simplified"), folder, options).looked_into(row)
+    """
 
     job: Job
     sides: Sides

@@ -96,5 +96,7 @@ def test_why_it_was_not_evaluated_stands_beside_what_was():
     assert with_evaluation(PARTED, before, after).evaluated == Evaluated(
         equal_on=("its own arguments",), why_not="no result in 10 seconds"
     )
+    lost = evaluation("", why_not="the process ended")
+    assert with_evaluation(PARTED, before, lost).evaluated == Evaluated(why_not="the process ended")
     nothing = evaluation("", why_not="no custom call")
     assert with_evaluation(PARTED, nothing, None).evaluated == Evaluated(why_not="no custom call")

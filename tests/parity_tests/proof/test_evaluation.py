@@ -27,6 +27,7 @@ def as_every_type(x):
     [
         (as_every_type, (X,)),
         (lambda *args: args, jax.jit(as_every_type)(X)),
+        (lambda *args: args, [each[::-1, ::-1].T for each in (X > 0, X, X + 1j * X)]),
         (lambda x: (x[:, :0], x[0, 0], x.sum(), lax.sort(x)), (X,)),
         (lambda x: lax.top_k(x, 1), (X,)),
         (lambda x: (jax.random.bits(KEY, x.shape), x), (X,)),
