@@ -121,17 +121,17 @@ def evaluated_to(found: Evaluated) -> str:
     """Say what the reference interpreter made of both modules, or why it made nothing of them."""
     if other := found.other:
         index = f"[{', '.join(map(str, other.index))}] of " if other.index else ""
+        more = f", the first of {other.elements:,} that differ" if other.elements > 1 else ""
         return (
             f"the reference interpreter gives other bits on {other.inputs}: {other.before} before "
-            f"the flip and {other.after} after it, at {index}result{other.result} "
-            f"({counted(other.elements, 'element')} differ)"
+            f"the flip and {other.after} after it, at {index}result{other.result}{more}"
         )
     said = []
     if found.equal_on:
         inputs = f"{counted(len(found.equal_on), 'input')} ({', '.join(found.equal_on)})"
         said.append(
-            f"the reference interpreter gives the same bits on {inputs}, which proves nothing of "
-            "others"
+            "the reference interpreter gives the same bits, up to NaNs and signs of zeros, on "
+            f"{inputs}; this proves nothing of others"
         )
     if found.why_not:
         said.append(f"not evaluated{' on more' if said else ''}: {found.why_not}")
