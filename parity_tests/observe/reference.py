@@ -80,9 +80,9 @@ def _drawn(random: np.random.Generator, aval: Any, own: Array | None) -> Array:
     shape, dtype = aval.shape, np.dtype(aval.dtype)
     if is_floating(dtype):
         drawn = random.standard_normal(shape)
-        return (drawn + 1j * random.standard_normal(shape) if dtype.kind == "c" else drawn).astype(
-            dtype
-        )
+        if dtype.kind == "c":
+            drawn = drawn + 1j * random.standard_normal(shape)
+        return drawn.astype(dtype)
     if own is not None and own.size:
         return random.choice(own.reshape(-1), shape)
     return random.integers(0, 2 if dtype.kind == "b" else 3, shape).astype(dtype)
@@ -112,7 +112,7 @@ def results(lowered: Lowered, evaluator: Evaluator, given: Given) -> list[Value]
     if len(paths) != len(found):
         raise NotEvaluatedError("the results of its module are not those of its jaxpr")
     return [
-        Value(jax.tree_util.keystr(*each[:1]), each[1]) for each in zip(paths, found, strict=True)
+        Value(jax.tree_util.keystr(path), array) for path, array in zip(paths, found, strict=True)
     ]
 
 

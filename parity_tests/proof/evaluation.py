@@ -31,7 +31,7 @@ _RANDOM = ("stablehlo.rng", "stablehlo.rng_bit_generator")
 _CONSTRAINT = "sdy.sharding_constraint"  # on one device it is its operand
 _DIALECTS = ("stablehlo.", "chlo.", "func.")
 # Among those of its dialects that it has not; at others the process ends.
-_MISSING = ("stablehlo.fft", "stablehlo.cholesky", "stablehlo.triangular_solve")
+_MISSING = ("stablehlo.fft", "stablehlo.cholesky")
 _SCATTER = "stablehlo.scatter"
 _PROGRAM = "program"  # what the main function of a module becomes
 
@@ -57,10 +57,11 @@ class Evaluator:
 
             Evaluator.of(jax.jit(f).lower(x).compiler_ir()).results([x])
         """
+        for each in _operations(module.operation):  # before a text is made of large constants
+            _check(each)
         with module.context:
             copy = ir.Module.parse(str(module))
         for each in list(_operations(copy.operation)):
-            _check(each)
             if each.name == _CONSTRAINT:
                 each.results[0].replace_all_uses_with(each.operands[0])
                 each.erase()
@@ -131,9 +132,8 @@ def _operations(operation: Any) -> Iterator[Any]:
 
 def _check(operation: Any) -> None:
     name = operation.name
-    if not (name.startswith(_DIALECTS) or name in (_CONSTRAINT, "sdy.mesh")):
-        raise NotEvaluatedError(f"the reference interpreter has no {name}")
-    if name in _MISSING:
+    is_known = name.startswith(_DIALECTS) or name in (_CONSTRAINT, "sdy.mesh")
+    if name in _MISSING or not is_known:
         raise NotEvaluatedError(f"the reference interpreter has no {name}")
     if name == "stablehlo.custom_call":
         target = operation.attributes["call_target_name"].value
@@ -144,12 +144,7 @@ def _check(operation: Any) -> None:
         raise NotEvaluatedError("an unstable sort has an order of its own in each implementation")
     for result in operation.results:
         if isinstance(result.type, ir.RankedTensorType):
-            size = math.prod(_type(result.type).shape)
-            if size > MOST_ELEMENTS:
-                raise NotEvaluatedError(
-                    f"an array of {size:,} elements is too large for the reference interpreter "
-                    f"(at most {MOST_ELEMENTS:,})"
-                )
+            _type(result.type)
 
 
 def _keep_operands(scatter: Any) -> None:
@@ -225,6 +220,7 @@ class _Type:
 
 
 def _type(type_: Any) -> _Type:
+    """Read a type of tensors. Raises `NotEvaluatedError` where such an array is not for this."""
     try:
         name = dtype_of(type_)
     except UndecidedError as error:
@@ -232,6 +228,11 @@ def _type(type_: Any) -> _Type:
     shape = static_shape(str(type_))
     if shape is None:
         raise NotEvaluatedError(f"the open size of {type_}")
+    if (size := math.prod(shape)) > MOST_ELEMENTS:
+        raise NotEvaluatedError(
+            f"an array of {size:,} elements is too large for the reference interpreter (at most "
+            f"{MOST_ELEMENTS:,})"
+        )
     element = str(type_.element_type)
     if name.startswith(("float4", "float6")):
         raise NotEvaluatedError(f"elements of type {element}")
