@@ -78,8 +78,8 @@ def test_a_proved_program_has_identical_bits_in_the_reference_interpreter(pairs)
     for name, (before, after) in pairs.items():
         said = answer((before, after))
         counts[said or "not made"] += 1
-        reason = before.not_evaluated or after.not_evaluated
-        counts[reason] += bool(reason)
+        if reason := before.not_evaluated or after.not_evaluated:
+            counts[reason] += 1
         if before.results and after.results:
             is_same = before.results == after.results
             counts[f"{said}, {'the same' if is_same else 'other'} bits"] += 1
