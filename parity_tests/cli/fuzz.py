@@ -66,7 +66,7 @@ def fuzz(
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
     from parity_tests.cli import run_view
-    from reports.documents.proofs import reason_of
+    from reports.rows.proofs import reason_of
     from reports.views.texts import counted
 
     if importlib.util.find_spec("hypothesis") is None:

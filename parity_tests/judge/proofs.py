@@ -331,30 +331,44 @@ _AFTER_LOWERING = (
     "both forms are proved one computation, so what differs arises after lowering, in XLA or in "
     "the runtime"
 )
+NOT_ONE_JIT = (
+    "its user calls more than one jitted function: what its Python does between them is not proved"
+)
+_SAFE: FlipOutcome = "safe"
+_NOT_HERE = {
+    "proved": "both forms are proved one computation",
+    "parted": "not proved: its two forms part; `constparity prove` says where",
+}
 
 
-def reasons(claims: Sequence[Claim], comparisons: Sequence[Comparison]) -> Iterator[FlipReason]:
+def reasons(
+    claims: Sequence[Claim], comparisons: Sequence[Comparison], *, not_here: bool = False
+) -> Iterator[FlipReason]:
     """Yield what the proof of a program says beside its comparisons; nothing where they agree.
 
     Outputs that differ although the program is proved differ by what comes after lowering. A
-    program that is not proved agrees on these arguments alone.
+    program that is not proved agrees on these arguments alone. Of one that is `not_here`, and so
+    has not run, the proof is all that is known.
     """
     if not claims:
         return
     answer = answer_of(claims)
     outputs = [each for each in comparisons if each.metric == "outputs"]
     is_bitwise = all(leaf.rung == "bitwise" for each in outputs for leaf in each.leaves)
-    what = ""
-    if answer == "proved" and outputs and not is_bitwise:
+    what, outcome = "", _SAFE
+    if not_here and answer in ("proved", "parted"):
+        what = _NOT_HERE[answer]
+    elif answer == "proved" and outputs and not is_bitwise:
         what = _AFTER_LOWERING
     elif answer == "refuted":
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
+        outcome = "different" if not_here else _SAFE
     elif answer == "parted":
         what = "agrees here, not proved: its two forms part; `constparity prove` says where"
     elif answer == "undecided":
         what = f"not proved: {_first(claims, 'undecided')}"
     if what:
-        yield FlipReason(outcome="safe", kind="proof", what=what)
+        yield FlipReason(outcome=outcome, kind="proof", what=what)
 
 
 def _first(claims: Sequence[Claim], answer: Answer) -> str:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.proofs import (
+    NOT_ONE_JIT,
     NOT_RUN,
     Evaluation,
     breaking,
@@ -43,14 +45,11 @@ from parity_tests.processes.protocol import (
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.collection import collect, with_sides_that_run
-from parity_tests.run.options import PROVED_ON, CampaignOptions
+from parity_tests.run.hazards import detect_alone, hazards_told
+from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
 from reports.rows import Environment, Failure, Observation, ProgramRow, Side
 from reports.rows.claims import Answer, Claim, Evaluated, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
-
-_NOT_ONE_JIT = (
-    "its user calls more than one jitted function: what its Python does between them is not proved"
-)
 
 
 def prove(
@@ -74,12 +73,21 @@ def prove(
             has_flag=collected.listing.has_flag,
         )  # fmt: skip
         before, after = options.sides
-        how = options.model_copy(update={"proves": True, "hazards_on": before})
+        # Nothing is timed, so the trace that is numbered shows the hazards.
+        options = options.model_copy(update={"steady_calls": 0})
+        detects = side_with_hazards(options)
+        how = options.model_copy(update={"proves": True, "hazards_on": detects})
         recorded = run_sides(collected.jobs, (before, after), folder, how, progress=progress)
         programs = []
         for number, listed in enumerate(collected.programs):
-            found = [recorded.get((number, side)) for side in (before, after)]
-            row = _row(listed, *found)
+            found = {
+                side: recorded[number, side]
+                for side in (before, after)
+                if (number, side) in recorded
+            }
+            ask = partial(detect_alone, collected.job(number), folder, options.limits)
+            hazards = hazards_told(found, detects, ask)
+            row = _row(listed, found.get(before), found.get(after), hazards)
             if any(each.answer == "parted" for each in row.claims):
                 progress(number, len(collected.programs), f"where {listed.name} parts")
                 asked = Apart(collected.job(number), (before, after), folder / str(number), options)
@@ -93,7 +101,9 @@ def prove(
         )
 
 
-def _row(listed: Listed, before: Recorded | None, after: Recorded | None) -> ProvedProgram:
+def _row(
+    listed: Listed, before: Recorded | None, after: Recorded | None, hazards: HazardsFound
+) -> ProvedProgram:
     def row(answer: Answer, **fields: Any) -> ProvedProgram:
         return ProvedProgram(
             name=listed.name, target=listed.target, source=listed.source, answer=answer, **fields
@@ -108,15 +118,15 @@ def _row(listed: Listed, before: Recorded | None, after: Recorded | None) -> Pro
         # One jit around several that its user calls may fail where they do not.
         is_one_jit = one.numbers is None or one.numbers.is_one_jit
         answer: Answer = "refuted" if is_one_jit else "undecided"
-        why = "" if is_one_jit else _NOT_ONE_JIT
+        why = "" if is_one_jit else NOT_ONE_JIT
         said = f"after the flip: {_said(two.failure)}"
         return row(
             answer,
             failure=said,
-            hazards=breaking(before.hazards().hazards),
+            hazards=breaking(hazards.hazards),
             reservations=tuple(filter(None, [why])),
         )
-    claims, hazards = claims_of(one, two), before.hazards()
+    claims = claims_of(one, two)
     return row(
         answer_of(claims),
         claims=claims,
@@ -136,7 +146,7 @@ def _reservations(observation: Observation, hazards: HazardsFound) -> tuple[str,
     if hazards.not_detected:
         found.append(f"its hazards are not known: {hazards.not_detected}")
     if observation.numbers is not None and not observation.numbers.is_one_jit:
-        found.append(_NOT_ONE_JIT)
+        found.append(NOT_ONE_JIT)
     return tuple(found)
 
 
@@ -181,7 +191,7 @@ class Apart:
 
     def looked_into(self, row: ProvedProgram) -> ProvedProgram:
         """Return a row with the place of each claim whose forms part, and what they evaluate to."""
-        evaluate = self.evaluated if _NOT_ONE_JIT not in row.reservations else _not_evaluated
+        evaluate = self.evaluated if NOT_ONE_JIT not in row.reservations else _not_evaluated
         claims = tuple(
             evaluate(each) if is_to_evaluate(each) else each
             for each in self.with_places(row.claims)
@@ -257,7 +267,7 @@ _INTERPRETER = "LLVM ERROR: "
 
 
 def _not_evaluated(claim: Claim) -> Claim:
-    return claim.model_copy(update={"evaluated": Evaluated(why_not=_NOT_ONE_JIT)})
+    return claim.model_copy(update={"evaluated": Evaluated(why_not=NOT_ONE_JIT)})
 
 
 # -- before anything runs --------------------------------------------------------------------------
