@@ -83,7 +83,7 @@ def fuzz(
         refused = counted(len(fuzzed.refused), "more program")
         console.print(f"{refused} that stock JAX refuses as well", highlight=False)
     for name, claims in fuzzed.apart.items():
-        for claim in claims:
+        for claim in (each for each in claims if each.answer != "proved"):
             said = f"{name}: {claim.of} {claim.answer}: {reason_of(claim)}"
             console.print(said, highlight=False, markup=False, soft_wrap=True)
     write_reports(context, console, requests, fuzzed.campaign, judging.rules)

@@ -16,7 +16,9 @@ from parity_tests.judge.proofs import (
     NOT_RUN,
     breaking,
     claims_of,
+    deciding,
     folded,
+    kind_of,
     need_run,
     place_apart,
 )
@@ -38,6 +40,10 @@ from reports.rows import Environment, Failure, Observation, ProgramRow
 from reports.rows.claims import Answer, Claim, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
 
+_NOT_REPEATED = (
+    "it is another program each time that it is built, without a flip as well: seed its random "
+    "numbers, and prove it again"
+)
 _NOT_ONE_JIT = (
     "its user calls more than one jitted function: what its Python does between them is not proved"
 )
@@ -142,10 +148,10 @@ def _with_places(
 
 
 def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> tuple[Claim, ...]:
-    """Return the claims of a program of a campaign that are not proved, with the place of each.
+    """Return the claims of a program of a campaign, with the place of each whose forms part.
 
-    Both forms are numbered once more, in processes of their own. Empty where all are proved, or
-    undecided, and where the campaign compared no forms of stock JAX.
+    Both forms are numbered once more, in processes of their own. Empty where no forms part and the
+    program is proved, and where the campaign compared no forms of stock JAX.
 
     Example::
 
@@ -153,12 +159,44 @@ def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> 
     """
     if row.flip is None or (row.flip.left, row.flip.right) != PROVED_ON:
         return ()
+    claims = row.flip.claims
+    if deciding(claims) is None and not any(each.answer in _APART for each in claims):
+        return ()
     job = Job(number=0, name=row.name, target=row.target)
     return tuple(
         _with_place(each, job, PROVED_ON, folder / f"{each.of}{each.platform}", options)
-        for each in row.flip.claims
-        if each.answer in _APART
+        for each in claims
     )
+
+
+def first_alike(targets: Sequence[str], claim: Claim, options: CampaignOptions) -> str | None:
+    """Return the first of programs, by their targets, that is not proved for the reason of `claim`.
+
+    Each has both forms numbered in processes of its own sides; nothing is compiled or called. None
+    where there is no such program.
+
+    Example::
+
+        first_alike(["smaller.py:step"], deciding(claims), options)
+    """
+    jobs = [
+        Job(number=number, name=target.rpartition(":")[2], target=target)
+        for number, target in enumerate(targets)
+    ]
+    sides = options.sides[0], options.sides[1]
+    how = options.model_copy(update={"proves": True})
+    with temporary_folder() as folder:
+        recorded = run_sides(jobs, sides, folder, how)
+        for job in jobs:
+            before, after = (recorded.get((job.number, side)) for side in sides)
+            claims = claims_of(before.observation, after.observation) if before and after else ()
+            found = deciding(claims)
+            if found is None or kind_of(found)[:3] != kind_of(claim)[:3]:
+                continue
+            found = _with_place(found, job, sides, folder / "places" / str(job.number), options)
+            if kind_of(found) == kind_of(claim):
+                return job.target
+    return None
 
 
 # Where effects differ in number, there is a first place as well.
@@ -184,6 +222,8 @@ def _with_place(
         return claim
     assert isinstance(before, NumberedSteps)
     assert isinstance(after, NumberedSteps)
+    if claim.before and before.digest not in ("", claim.before):
+        return claim.model_copy(update={"reason": _NOT_REPEATED})
     place = place_apart(before.steps, after.steps)
     return claim.model_copy(update={"place": place})
 

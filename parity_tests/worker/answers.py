@@ -302,9 +302,10 @@ def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedSteps:
     lowered = stages.trace_and_lower(built, memory.rough_peak, None)
     try:
         found = numbers.numbered(request.what, lowered, request.platform)
+        digest = numbers.digest_of(found.digest, built.own.options)
     except UndecidedError as error:
         return NumberedSteps(none=str(error))
-    return NumberedSteps(steps=tuple(numbers.steps_of(found)))
+    return NumberedSteps(digest=digest, steps=tuple(numbers.steps_of(found)))
 
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:
