@@ -88,8 +88,8 @@ def proofs(monkeypatch):
     monkeypatch.setattr(proving, "first_alike", first_alike)
 
 
-SMALL = '''"""The module of `gated` is parted: stablehlo.broadcast_in_dim, shape=(4,) before the flip, \
-stablehlo.dot_general after it.
+REASON = "stablehlo.broadcast_in_dim, shape=(4,) before the flip, stablehlo.dot_general after it"
+SMALL = '''"""The module of `gated` is parted: {reason}.
 
 Reduced by constparity from {target}:
 
@@ -110,13 +110,12 @@ def test_the_source_that_is_left_is_written_with_what_it_shows(proofs, tmp_path,
     file, target = tmp_path / "small.py", f"{FILE}:gated"
     asked = ["reduce", str(FILE), "--program", "gated", "--metric", "proof", "-o", str(file)]
     assert app.main(asked) == 1
-    assert file.read_text() == SMALL.format(target=target, file=file)
+    assert file.read_text() == SMALL.format(reason=REASON, target=target, file=file)
     printed = capsys.readouterr().out.splitlines()[1:]  # the first line tells how far it is
     assert printed[0] == f"reduced {target}: 37 lines to 7 lines, proof"
     assert printed[2:] == [
         f"  written: {file}",
-        "    module: parted: a.py:1: stablehlo.broadcast_in_dim, shape=(4,) before the flip, "
-        "stablehlo.dot_general after it",
+        f"    module: parted: a.py:1: {REASON}",
     ]
     assert app.main([*asked, "--exit-zero", "--max-tries", "1"]) == 0
     stopped = "  the search was stopped, so a smaller one may exist: all 1 tries were made"
@@ -134,7 +133,7 @@ def test_a_program_that_is_proved_or_no_file_is_not_reduced(proofs, tmp_path, ca
     assert [each.name for each in tmp_path.iterdir()] == ["fine.py"]
 
 
-# -- a program that is another one each time --------------------------------------------------------
+# -- a program that is another one each time -------------------------------------------------------
 
 
 def test_a_program_that_does_not_repeat_itself_says_so_instead_of_a_place(monkeypatch, tmp_path):
