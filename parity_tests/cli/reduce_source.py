@@ -48,7 +48,7 @@ def reduce_source(console: Console, question: Question, file: Path) -> Exit:
         )
         return Exit.COULD_NOT_COMPARE
     header = (
-        f"The {claim.of} of `{name}` is {claim.answer}: {_without_line(claim)}.\n\n"
+        f"The {claim.of} of `{name}` is {claim.answer}: {reason_of(claim, with_line=False)}.\n\n"
         f"Reduced by constparity from {question.target}:\n\n    constparity prove {file}:{name}\n"
     )
     write_atomically(file, f'"""{in_docstring(header)}"""\n\n{found.best}')
@@ -108,11 +108,3 @@ def _searched(
                 f"{question.target}: {counted(len(best.splitlines()), 'line')} left",
             ),
         )  # fmt: skip
-
-
-def _without_line(claim: Claim) -> str:
-    """Return why a program is not proved without a line, for the file has others."""
-    from reports.documents.proofs import reason_of
-
-    place = claim.place and claim.place.model_copy(update={"file": "", "line": 0})
-    return reason_of(claim.model_copy(update={"place": place}))

@@ -231,7 +231,7 @@ def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
 
 
 def _header_of_claim(name: str, claim: Claim, file: Path) -> str:
-    reason = reason_of(claim)
+    reason = reason_of(claim, with_line=False)  # for the file has others
     return in_docstring(
         f"A generated program, made smaller: its {claim.of} is {claim.answer}.\n\n"
         f"Before that:\n- {reason}\n\n"

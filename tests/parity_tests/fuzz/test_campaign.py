@@ -200,7 +200,7 @@ def test_the_first_program_of_each_kind_that_is_not_proved_is_made_small(
         text = each.file.read_text()
         assert each.file == tmp_path / "kept" / f"{each.name}_not_proved.py"
         assert "A generated program, made smaller: its module is parted." in text
-        assert f"{claim.place.before} before the flip, nothing in its place after it" in text
+        assert f"- {claim.place.before} before the flip, nothing in its place after it" in text
         assert f"constparity prove {each.file}:{each.name}" in text
         assert (text.count("lax.scan("), text.count("def f")) == (1, 2)  # `fun` and its body
         assert load_one(f"{each.file}:{each.name}").build()
