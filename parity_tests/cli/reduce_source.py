@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.targets import split
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +32,7 @@ def reduce_source(console: Console, question: Question, file: Path) -> Exit:
     from reports.output.files import write_atomically
     from reports.views.texts import counted
 
-    source, _, name = question.target.rpartition(":")
+    source, name = split(question.target)
     if not Path(source).is_file():
         fail(f"--metric proof cuts the file of a program: name it, as in my_model.py:{name}")
     options = CampaignOptions(sides=question.sides, timeout=question.side_timeout)
@@ -101,7 +102,7 @@ def _searched(
 
     with terminal.progress(console) as advance:
         return reduced(
-            text, question.target.rpartition(":")[2], first,
+            text, split(question.target)[1] or "", first,
             max_tries=question.max_tries, seconds=question.search_timeout,
             on_round=lambda best: advance(
                 tries, question.max_tries,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import builtins
 import itertools
+import re
 import symtable
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -39,7 +40,7 @@ def reduced(
     """
     with temporary_folder("reduce-") as folder:
         search = _Search(folder, name, first_alike)
-        whole = ast.unparse(ast.parse(text)) + "\n"
+        whole = _without_docstring(text)
         if (start := search.first_shown([_with_what_is_named(whole, name), whole])) is None:
             return None
         return smallest(
@@ -145,6 +146,8 @@ def _undefined(text: str) -> bool:
         module = symtable.symtable(text, "candidate", "exec")
     except SyntaxError:
         return True
+    if re.search(r"^from \S+ import \*$", text, re.MULTILINE):
+        return False  # what that defines is not known
     defined = {each.get_name() for each in module.get_symbols() if _is_bound(each)}
     return bool(_read_globals(module) - defined - set(dir(builtins)) - {"__file__", "__name__"})
 
@@ -161,6 +164,13 @@ def _read_globals(table: symtable.SymbolTable) -> set[str]:
         if each.is_referenced() and (is_module or each.is_global())
     }
     return read.union(*map(_read_globals, table.get_children()))
+
+
+def _without_docstring(text: str) -> str:
+    """Return a module without its docstring, so that another one may stand before it."""
+    tree = ast.parse(text)
+    tree.body = tree.body[ast.get_docstring(tree) is not None :]
+    return ast.unparse(tree) + "\n"
 
 
 def _with_what_is_named(text: str, name: str) -> str:

@@ -8,6 +8,7 @@ from parity_tests.evidence.found import NumberedStep, NumberedSteps
 from parity_tests.judge.proofs import deciding, kind_of
 from parity_tests.run import proving
 from parity_tests.run.options import PROVED_ON, CampaignOptions
+from parity_tests.targets import split
 from reports.rows.claims import Claim, PartedPlace
 
 FILE = program_file("reported/parts_in_a_vmapped_branch")
@@ -69,7 +70,7 @@ def proofs(monkeypatch):
 
     def prove(targets, options, **kwargs):
         [target] = targets
-        file, _, name = target.rpartition(":")
+        file, name = split(target)
         claims = Claim(of="jaxpr", answer="proved"), GATED
         if not parts(proving.Path(file)):
             claims = Claim(of="jaxpr", answer="proved"), Claim(of="module", answer="proved")
@@ -117,6 +118,7 @@ def test_the_source_that_is_left_is_written_with_what_it_shows(proofs, tmp_path,
         f"  written: {file}",
         f"    module: parted: a.py:1: {REASON}",
     ]
+    asked[1:4] = [f"{FILE}::gated"]
     assert app.main([*asked, "--exit-zero", "--max-tries", "1"]) == 0
     stopped = "  the search was stopped, so a smaller one may exist: all 1 tries were made"
     assert stopped in capsys.readouterr().out.splitlines()

@@ -62,6 +62,11 @@ def test_all_that_does_not_matter_is_cut():
     assert all(each.endswith(".py:step") for each in tried)
 
 
+def test_another_docstring_may_stand_before_what_is_left():
+    text = '"""Old."""\nfrom __future__ import annotations\n\ndef step():\n    pass\n'
+    assert cut(text, "annotations", "step", max_tries=0)[0].best == text.partition("\n")[2]
+
+
 def test_a_program_that_another_folder_lacks_something_of_is_not_cut():
     assert cut(TEXT, "no such word")[0] is None
 
@@ -88,6 +93,10 @@ def test_a_round_takes_the_first_that_shows_it_and_asks_no_more():
     ("text", "smaller"),
     [
         ("def f(x):\n    return g(x)", ["pass", "def f(x):\n    pass", "def f(x):\n    return x"]),
+        (
+            "from b import *\nc(d)",
+            ["from b import *", "from b import *\nd", "from b import *\nc()"],
+        ),
         ("if 1:\n    a = 2", ["pass", "a = 2", "if 1:\n    2", "if 1:\n    pass"]),
         ("a = lambda v: v + 1", ["pass", "a = lambda v: 1", "a = lambda v: v", "lambda v: v + 1"]),
         (
