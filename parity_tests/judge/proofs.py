@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -88,6 +89,40 @@ def _without_functions(claim: Claim) -> Claim:
         return claim
     why = "it calls Python functions, and that they are the same is not proved"
     return claim.model_copy(update={"answer": "undecided", "reason": why})
+
+
+def deciding(claims: Sequence[Claim]) -> Claim | None:
+    """Return the claim by which a program is not proved; None where it is, or nothing is claimed.
+
+    Example::
+
+        deciding(claims_of(legacy, simplified)).of == "module"
+    """
+    answer = answer_of(claims) if claims else "proved"
+    not_proved = [each for each in claims if each.answer == answer != "proved"]
+    # A jaxpr decides where the module has no rule.
+    of_jaxpr_last = sorted(not_proved, key=lambda each: each.of == "jaxpr")
+    return next(iter(of_jaxpr_last), None)
+
+
+def kind_of(claim: Claim) -> tuple[str, ...]:
+    """Return what two programs share that are not proved for one reason.
+
+    It is the operations where the forms part, without params and lines, or else the reason without
+    its figures.
+
+    Example::
+
+        kind_of(claim) == ("module", "", "parted", "stablehlo.case", "stablehlo.select")
+    """
+    if claim.place is None:
+        what: tuple[str, ...] = (re.sub(r"\d+", "#", claim.reason),)
+    else:
+        operations = (claim.place.before, claim.place.after)
+        what = tuple(each.partition(",")[0] for each in operations)
+    # A form that is written apart may have been evaluated as well.
+    answer = "parted" if claim.evaluated else claim.answer
+    return claim.of, claim.platform, answer, *what
 
 
 def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from parity_tests.evidence import values
 from parity_tests.evidence.folder_layout import ProcessFiles
-from parity_tests.evidence.found import HazardsFound, ModuleEvaluated
+from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedSteps
 from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.judge.findings import Findings
@@ -22,8 +22,10 @@ from parity_tests.judge.proofs import (
     Evaluation,
     breaking,
     claims_of,
+    deciding,
     folded,
     is_to_evaluate,
+    kind_of,
     need_run,
     place_apart,
     with_evaluation,
@@ -50,6 +52,11 @@ from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazar
 from reports.rows import Environment, Failure, Observation, ProgramRow, Side
 from reports.rows.claims import Answer, Claim, Evaluated, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
+
+_NOT_REPEATED = (
+    "it is another program each time that it is built, without a flip as well: seed its random "
+    "numbers, and prove it again"
+)
 
 
 def prove(
@@ -151,10 +158,10 @@ def _reservations(observation: Observation, hazards: HazardsFound) -> tuple[str,
 
 
 def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> tuple[Claim, ...]:
-    """Return the claims of a program of a campaign that are not proved, with the place of each.
+    """Return the claims of a program of a campaign, with the place of each whose forms part.
 
-    Both forms are numbered once more, in processes of their own. Empty where all are proved, or
-    undecided, and where the campaign compared no forms of stock JAX.
+    Both forms are numbered once more, in processes of their own. Empty where no forms part and the
+    program is proved, and where the campaign compared no forms of stock JAX.
 
     Example::
 
@@ -162,9 +169,42 @@ def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> 
     """
     if row.flip is None or (row.flip.left, row.flip.right) != PROVED_ON:
         return ()
+    claims = row.flip.claims
+    if deciding(claims) is None and not any(each.answer in _APART for each in claims):
+        return ()
     job = Job(number=0, name=row.name, target=row.target)
-    apart = [each for each in row.flip.claims if each.answer in _APART]
-    return Apart(job, PROVED_ON, folder, options).with_places(apart)
+    return Apart(job, PROVED_ON, folder, options).with_places(claims)
+
+
+def first_alike(targets: Sequence[str], claim: Claim, options: CampaignOptions) -> str | None:
+    """Return the first of programs, by their targets, that is not proved for the reason of `claim`.
+
+    Each has both forms numbered in processes of its own sides; nothing is compiled or called. None
+    where there is no such program.
+
+    Example::
+
+        first_alike(["smaller.py:step"], deciding(claims), options)
+    """
+    jobs = [
+        Job(number=number, name=target.rpartition(":")[2], target=target)
+        for number, target in enumerate(targets)
+    ]
+    sides = options.sides[0], options.sides[1]
+    how = options.model_copy(update={"proves": True})
+    with temporary_folder() as folder:
+        recorded = run_sides(jobs, sides, folder, how)
+        for job in jobs:
+            before, after = (recorded.get((job.number, side)) for side in sides)
+            claims = claims_of(before.observation, after.observation) if before and after else ()
+            found = deciding(claims)
+            if found is None or kind_of(found)[:3] != kind_of(claim)[:3]:
+                continue
+            apart = Apart(job, sides, folder / "apart" / str(job.number), options)
+            [found] = apart.with_places([found])
+            if kind_of(found) == kind_of(claim):
+                return job.target
+    return None
 
 
 # Where effects differ in number, there is a first place as well.
@@ -212,14 +252,8 @@ class Apart:
         )
         if isinstance(before, Lost) or isinstance(after, Lost):
             return tuple(claims)
-        places = (
-            place_apart(one.steps, two.steps)
-            for one, two in zip(before.forms, after.forms, strict=True)
-        )
-        return tuple(
-            each.model_copy(update={"place": next(places)}) if each in apart else each
-            for each in claims
-        )
+        placed = map(_placed, apart, before.forms, after.forms)
+        return tuple(next(placed) if each in apart else each for each in claims)
 
     def evaluated(self, claim: Claim) -> Claim:
         """Return a claim on modules with what the reference interpreter makes of both."""
@@ -253,6 +287,12 @@ class Apart:
         limits = self.options.limits
         limits = replace(limits, timeout=min(limits.timeout, most_seconds))
         return Asking(question, side, folder, limits)
+
+
+def _placed(claim: Claim, before: NumberedSteps, after: NumberedSteps) -> Claim:
+    if claim.before and before.digest not in ("", claim.before):
+        return claim.model_copy(update={"reason": _NOT_REPEATED})
+    return claim.model_copy(update={"place": place_apart(before.steps, after.steps)})
 
 
 def _why_lost(lost: Lost) -> str:

@@ -104,12 +104,12 @@ def reasons_of(program: Proof) -> Iterator[str]:
     yield from program.reservations
 
 
-def reason_of(claim: Claim) -> str:
-    """Say why a claim is not proved, with the place where the forms part."""
+def reason_of(claim: Claim, *, with_line: bool = True) -> str:
+    """Say why a claim is not proved, with the place where the forms part and its line."""
     place = claim.place
     if place is None:
         return claim.reason
-    where = f"{place.file}:{place.line}: " if place.file else ""
+    where = f"{place.file}:{place.line}: " if place.file and with_line else ""
     before, after = place.before or "nothing in its place", place.after or "nothing in its place"
     return f"{where}{before} before the flip, {after} after it"
 
