@@ -4,8 +4,9 @@ import pytest
 from program_files import program_file
 
 from parity_tests.cli import app
-from parity_tests.evidence.found import NumberedStep, NumberedSteps
+from parity_tests.evidence.found import NumberedForms, NumberedStep, NumberedSteps
 from parity_tests.judge.proofs import deciding, kind_of
+from parity_tests.processes.protocol import Job
 from parity_tests.run import proving
 from parity_tests.run.options import PROVED_ON, CampaignOptions
 from parity_tests.targets import split
@@ -143,12 +144,12 @@ def test_a_program_that_does_not_repeat_itself_says_so_instead_of_a_place(monkey
 
     def placed(digest):
         asked = NumberedSteps(digest=digest, steps=(step,)), NumberedSteps(digest="after")
-        monkeypatch.setattr(proving, "ask_all", lambda asking: asked)
+        forms = [NumberedForms(forms=(each,)) for each in asked]
+        monkeypatch.setattr(proving, "ask_all", lambda asking: forms)
         claim = Claim(of="module", answer="parted", before="before", after="after")
-        folder = tmp_path / digest
-        return proving._with_place(
-            claim, proving.Job(number=0, name="p", target="a.py:p"), PROVED_ON, folder, OPTIONS
-        )
+        job = Job(number=0, name="p", target="a.py:p")
+        [found] = proving.Apart(job, PROVED_ON, tmp_path / digest, OPTIONS).with_places([claim])
+        return found
 
     assert placed("before").place == PartedPlace(file="a.py", line=1, before="dot", after="")
     anew = placed("another")
