@@ -69,9 +69,10 @@ def reduce(
     """Shrink a program that differs to a small file that shows the same difference by itself.
 
     The file needs stock JAX alone where both sides are of stock JAX. With --metric proof the
-    program's own source is cut for as long as its two forms part at the same two operations;
-    nothing is run. Exit status: 1 where it was written and shows the difference, 0 at parity, 2
-    where the program cannot be reduced.
+    program's own source is cut for as long as its two forms part at the same two operations; cut
+    versions of its file are imported and traced, and nothing is compiled or called. Exit status: 1
+    where it was written and shows the difference, 0 at parity, 2 where the program cannot be
+    reduced.
 
     Examples:
 
