@@ -52,9 +52,11 @@ test: $(VENV)/.installed $(ACTIONLINT)
 test-close-to-jax: $(VENV)/.installed
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
-# What CI has no time for: programs that users reported, on the other release.
-deep:
+# What CI has no time for: programs that users reported, on the other release, and 2,000 generated
+# programs in the reference interpreter.
+deep: $(VENV)/.installed
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/reported
+	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
 
 lint: $(VENV)/.installed
 	$(BIN)/ruff check .

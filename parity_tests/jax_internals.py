@@ -91,3 +91,8 @@ def devices_of(lowered: Any) -> tuple[Any, ...]:
 def key_generator(keys: Any) -> Any:
     """Return the generator that a dtype of keys stands for: its functions and its name."""
     return attribute(keys, "_impl")
+
+
+def kept_arguments(lowered: Any) -> list[int]:
+    """Return the numbers of the arguments that a module has: const args come first."""
+    return sorted(attribute(attribute(lowered, "_lowering"), "compile_args")["kept_var_idx"])

@@ -67,6 +67,8 @@ def prove(
 
     A proof holds for all arguments. What may break a program although it is proved is told beside
     it: captured arrays that are donated, or overwritten later, or decide where outputs are placed.
+    Modules that are written apart are evaluated by StableHLO's reference interpreter: other bits
+    refute them.
     The exit status is 0 where all programs are proved and none may break, 1 where one is refuted,
     and 2 where it is not known of one: its forms part, something in it has no rule, or it may
     break.

@@ -121,8 +121,18 @@ class ProcessFiles:
     equations = _In("equations.npz")
     # The variants of the one program that the process compared, and the one it is on.
     variants = _In("variants")
+    # How far a module was evaluated.
+    evaluated = _In("evaluated.json")
     # The arrays that a draft's variables hold.
     draft = _In("draft.npz")
+
+    def given(self, number: int) -> Path:
+        """Return the file with the arguments of an input that a module is evaluated on."""
+        return self.folder / f"given-{number}.npz"
+
+    def results(self, number: int) -> Path:
+        """Return the file with the results of a module on this input."""
+        return self.folder / f"results-{number}.npz"
 
 
 @dataclass(frozen=True)

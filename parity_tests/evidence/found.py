@@ -52,3 +52,20 @@ class NumberedSteps(Row):
 
     steps: tuple[NumberedStep, ...] = ()
     none: str = ""
+
+
+class NumberedForms(Row):
+    """The operations of each form of a program that was asked for, in this order."""
+
+    forms: tuple[NumberedSteps, ...]
+
+
+class ModuleEvaluated(Row):
+    """The inputs on which a module was evaluated; the results on each are in a file.
+
+    `digest` is the number of the module. `why_not` says why there are no more results.
+    """
+
+    digest: str = ""
+    inputs: tuple[str, ...] = ()
+    why_not: str = ""

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
+from parity_tests.evidence.distances import Array
 from parity_tests.evidence.found import NumberedStep
+from parity_tests.evidence.values import Value
 from parity_tests.judge.across_flip import lines_of
 from reports.rows import (
     Comparison,
@@ -16,7 +21,7 @@ from reports.rows import (
     Observation,
     ProgramRow,
 )
-from reports.rows.claims import Answer, Claim, PartedPlace, answer_of
+from reports.rows.claims import Answer, Claim, Evaluated, OtherBits, PartedPlace, answer_of
 from reports.rows.observation import ProgramNumber
 
 # What costs something, and breaks nothing.
@@ -171,6 +176,82 @@ def _said(step: NumberedStep | None, apart: Sequence[str]) -> str:
         return ""
     params = "".join(f", {name}={step.said[name]}" for name in apart if name in step.said)
     return f"{step.name}{params}"
+
+
+# -- what both forms evaluate to -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What the reference interpreter made of the module of one form, by the names of the inputs.
+
+    `digest` is the number of the module. `why_not` says why there are no more results.
+    """
+
+    digest: str
+    results: Mapping[str, Sequence[Value]]
+    why_not: str = ""
+
+
+def is_to_evaluate(claim: Claim) -> bool:
+    """Say whether the modules of a claim are written apart and can be evaluated here."""
+    return claim.of == "module" and not claim.platform and claim.answer == "parted"
+
+
+def with_evaluation(claim: Claim, before: Evaluation, after: Evaluation | None) -> Claim:
+    """Return a claim whose modules were evaluated: refuted where these are other bits.
+
+    Nothing follows where a form is another one in each process. NaNs are equal whatever their
+    payload, and so are zeros of either sign.
+
+    Example::
+
+        with_evaluation(claim, before, after).answer == "refuted"
+    """
+    found = _evaluated(claim, before, after)
+    if found.other is None:
+        return claim.model_copy(update={"evaluated": found})
+    return claim.model_copy(
+        update={"answer": "refuted", "reason": "its bits differ", "evaluated": found}
+    )
+
+
+def _evaluated(claim: Claim, before: Evaluation, after: Evaluation | None) -> Evaluated:
+    if after is None or not after.results:
+        return Evaluated(why_not=(after or before).why_not)
+    if (before.digest, after.digest) != (claim.before, claim.after):
+        return Evaluated(
+            why_not="a form of it is another one in another process, so nothing follows"
+        )
+    equal: list[str] = []
+    for name, results in after.results.items():
+        for one, two in zip(before.results[name], results, strict=True):
+            if other := _other_bits(name, one, two):
+                return Evaluated(equal_on=tuple(equal), other=other)
+        equal.append(name)
+    return Evaluated(equal_on=tuple(equal), why_not=after.why_not or before.why_not)
+
+
+def _other_bits(inputs: str, before: Value, after: Value) -> OtherBits | None:
+    one, two = before.array, after.array
+    differ = np.zeros(one.shape, bool)
+    for a, b in ((one.real, two.real), (one.imag, two.imag)) if _is_complex(one) else ((one, two),):
+        differ |= (a != b) & ~((a != a) & (b != b))
+    if not differ.any():
+        return None
+    index = tuple(int(each) for each in np.argwhere(differ)[0])
+    return OtherBits(
+        inputs=inputs,
+        result=after.path,
+        index=index,
+        before=str(one[index]),
+        after=str(two[index]),
+        elements=int(differ.sum()),
+    )
+
+
+def _is_complex(array: Array) -> bool:
+    return array.dtype.kind == "c"
 
 
 # -- before anything runs --------------------------------------------------------------------------

@@ -13,7 +13,12 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
-from parity_tests.evidence.found import HazardsFound, NumberedSteps, SettingsFound
+from parity_tests.evidence.found import (
+    HazardsFound,
+    ModuleEvaluated,
+    NumberedForms,
+    SettingsFound,
+)
 from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Failure, Side
 from reports.rows.bench import BenchTurn, TurnTaken
@@ -280,14 +285,33 @@ class PrintJaxpr(Question[PrintedJaxpr]):
     side: Side
 
 
-class NumberSteps(Question[NumberedSteps]):
-    """Say what was numbered where in one program on a side: in its jaxpr, or in a module of it."""
+class Form(Record):
+    """The jaxpr of a program, or its module for a platform."""
+
+    of: Literal["jaxpr", "module"]
+    platform: str = ""
+
+
+class NumberSteps(Question[NumberedForms]):
+    """Say what was numbered where in forms of one program on a side."""
 
     kind: Literal["number steps"] = "number steps"
     target: str
     side: Side
-    what: Literal["jaxpr", "module"]
-    platform: str = ""
+    forms: tuple[Form, ...]
+
+
+class EvaluateModule(Question[ModuleEvaluated]):
+    """Evaluate the module of one program on a side by the reference interpreter.
+
+    `given` is the folder of the process whose inputs it takes, its own where there is none. It may
+    end the process; what was evaluated before is in files.
+    """
+
+    kind: Literal["evaluate module"] = "evaluate module"
+    target: str
+    side: Side
+    given: Path | None = None
 
 
 class TakeBenchTurn(Question[TurnTaken]):
@@ -364,6 +388,7 @@ Request = Annotated[
     | ReadDraft
     | PrintJaxpr
     | NumberSteps
+    | EvaluateModule
     | TakeBenchTurn
     | RunJobs
     | ServeJobs

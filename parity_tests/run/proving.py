@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from parity_tests.evidence.found import HazardsFound, NumberedSteps
+from parity_tests.evidence import values
+from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.found import HazardsFound, ModuleEvaluated
 from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.proofs import (
     NOT_RUN,
+    Evaluation,
     breaking,
     claims_of,
     folded,
+    is_to_evaluate,
     need_run,
     place_apart,
+    with_evaluation,
 )
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.protocol import (
+    AnswerT,
+    EvaluateModule,
+    Form,
     Job,
     Listed,
     NumberSteps,
     Progress,
+    Question,
 )
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.collection import collect, with_sides_that_run
 from parity_tests.run.options import PROVED_ON, CampaignOptions
-from reports.rows import Environment, Failure, Observation, ProgramRow
-from reports.rows.claims import Answer, Claim, answer_of
+from reports.rows import Environment, Failure, Observation, ProgramRow, Side
+from reports.rows.claims import Answer, Claim, Evaluated, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
 
 _NOT_ONE_JIT = (
@@ -72,8 +82,8 @@ def prove(
             row = _row(listed, *found)
             if any(each.answer == "parted" for each in row.claims):
                 progress(number, len(collected.programs), f"where {listed.name} parts")
-                place = folder / "places" / str(number)
-                row = _with_places(row, collected.job(number), (before, after), place, options)
+                asked = Apart(collected.job(number), (before, after), folder / str(number), options)
+                row = asked.looked_into(row)
             programs.append(row)
         return Proofs(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -130,17 +140,6 @@ def _reservations(observation: Observation, hazards: HazardsFound) -> tuple[str,
     return tuple(found)
 
 
-def _with_places(
-    row: ProvedProgram, job: Job, sides: Sides, folder: Path, options: CampaignOptions
-) -> ProvedProgram:
-    """Return a row with the place of each claim whose forms part."""
-    claims = tuple(
-        _with_place(each, job, sides, folder / f"{each.of}{each.platform}", options)
-        for each in row.claims
-    )
-    return row.model_copy(update={"claims": claims})
-
-
 def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> tuple[Claim, ...]:
     """Return the claims of a program of a campaign that are not proved, with the place of each.
 
@@ -154,38 +153,111 @@ def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> 
     if row.flip is None or (row.flip.left, row.flip.right) != PROVED_ON:
         return ()
     job = Job(number=0, name=row.name, target=row.target)
-    return tuple(
-        _with_place(each, job, PROVED_ON, folder / f"{each.of}{each.platform}", options)
-        for each in row.flip.claims
-        if each.answer in _APART
-    )
+    apart = [each for each in row.flip.claims if each.answer in _APART]
+    return Apart(job, PROVED_ON, folder, options).with_places(apart)
 
 
 # Where effects differ in number, there is a first place as well.
 _APART: tuple[Answer, ...] = ("parted", "refuted")
 
 
-def _with_place(
-    claim: Claim, job: Job, sides: Sides, folder: Path, options: CampaignOptions
-) -> Claim:
-    if claim.answer not in _APART:
-        return claim
-    asked = [
-        Asking(
-            NumberSteps(target=job.target, side=side, what=claim.of, platform=claim.platform),
-            side, folder / side, options.limits,
+# One input has so many seconds for its evaluation on a side.
+_TO_EVALUATE = 10.0
+
+
+@dataclass(frozen=True)
+class Apart:
+    """A program whose forms part; `folder` is for the processes that look into it.
+
+    Example::
+
+        Apart(job, ("jax-legacy", "jax-simplified"), folder, options).looked_into(row)
+    """
+
+    job: Job
+    sides: Sides
+    folder: Path
+    options: CampaignOptions
+
+    def looked_into(self, row: ProvedProgram) -> ProvedProgram:
+        """Return a row with the place of each claim whose forms part, and what they evaluate to."""
+        evaluate = self.evaluated if _NOT_ONE_JIT not in row.reservations else _not_evaluated
+        claims = tuple(
+            evaluate(each) if is_to_evaluate(each) else each
+            for each in self.with_places(row.claims)
         )
-        for side in sides
-    ]  # fmt: skip
-    for each in asked:
-        each.folder.mkdir(parents=True)
-    before, after = ask_all(asked)
-    if isinstance(before, Lost) or isinstance(after, Lost):
-        return claim
-    assert isinstance(before, NumberedSteps)
-    assert isinstance(after, NumberedSteps)
-    place = place_apart(before.steps, after.steps)
-    return claim.model_copy(update={"place": place})
+        return row.model_copy(update={"claims": claims, "answer": answer_of(claims)})
+
+    def with_places(self, claims: Sequence[Claim]) -> tuple[Claim, ...]:
+        """Return claims, each whose forms part with the first place."""
+        apart = [each for each in claims if each.answer in _APART]
+        if not apart:
+            return tuple(claims)
+        forms = tuple(Form(of=each.of, platform=each.platform) for each in apart)
+        before, after = ask_all(
+            [
+                self._asking(NumberSteps(target=self.job.target, side=side, forms=forms), side)
+                for side in self.sides
+            ]
+        )
+        if isinstance(before, Lost) or isinstance(after, Lost):
+            return tuple(claims)
+        places = (
+            place_apart(one.steps, two.steps)
+            for one, two in zip(before.forms, after.forms, strict=True)
+        )
+        return tuple(
+            each.model_copy(update={"place": next(places)}) if each in apart else each
+            for each in claims
+        )
+
+    def evaluated(self, claim: Claim) -> Claim:
+        """Return a claim on modules with what the reference interpreter makes of both."""
+        before = self._evaluation(self.sides[0], None)
+        if not before.results:
+            return with_evaluation(claim, before, None)
+        return with_evaluation(claim, before, self._evaluation(self.sides[1], self.sides[0]))
+
+    def _evaluation(self, side: Side, given_by: Side | None) -> Evaluation:
+        given = None if given_by is None else self.folder / "evaluated" / given_by
+        question = EvaluateModule(target=self.job.target, side=side, given=given)
+        asked = self._asking(question, side, "evaluated", most_seconds=_TO_EVALUATE)
+        [answer] = ask_all([asked])
+        files = ProcessFiles(asked.folder)
+        if isinstance(answer, Lost):
+            found = ModuleEvaluated()
+            if files.evaluated.exists():
+                found = ModuleEvaluated.model_validate_json(files.evaluated.read_bytes())
+            answer = found.model_copy(update={"why_not": _why_lost(answer)})
+        results = {
+            name: values.load(files.results(number)) for number, name in enumerate(answer.inputs)
+        }
+        return Evaluation(answer.digest, results, answer.why_not)
+
+    def _asking(
+        self, question: Question[AnswerT], side: Side, what: str = "places",
+        most_seconds: float = math.inf,
+    ) -> Asking[AnswerT]:  # fmt: skip
+        folder = self.folder / what / side
+        folder.mkdir(parents=True)
+        limits = self.options.limits
+        limits = replace(limits, timeout=min(limits.timeout, most_seconds))
+        return Asking(question, side, folder, limits)
+
+
+def _why_lost(lost: Lost) -> str:
+    """Say why the interpreter has no results; it ends the process with a line that says so."""
+    if lost.kind != "crash":
+        return f"the reference interpreter: {lost.ending}"
+    said = [line for line in lost.log.splitlines() if line.startswith(_INTERPRETER)]
+    return f"the reference interpreter ended with {said[-1] if said else lost.ending}"
+
+
+_INTERPRETER = "LLVM ERROR: "
+
+
+def _not_evaluated(claim: Claim) -> Claim:
+    return claim.model_copy(update={"evaluated": Evaluated(why_not=_NOT_ONE_JIT)})
 
 
 # -- before anything runs --------------------------------------------------------------------------

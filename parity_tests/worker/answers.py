@@ -6,11 +6,18 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from parity_tests.evidence.found import HazardsFound, NumberedSteps, SettingsFound
+from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.found import (
+    HazardsFound,
+    ModuleEvaluated,
+    NumberedForms,
+    NumberedSteps,
+    SettingsFound,
+)
 from parity_tests.processes import protocol
 from parity_tests.processes.protocol import (
     DraftRead,
@@ -22,6 +29,7 @@ from parity_tests.processes.protocol import (
     Unreadable,
 )
 from parity_tests.worker.handling import Desk, events, hazards_of, load, start_up
+from reports.rows import Side
 from reports.rows.bench import TurnTaken
 from reports.rows.experiments import CulpritFound, Sweep, Tuning
 from reports.views.texts import counted
@@ -29,6 +37,8 @@ from reports.views.texts import counted
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from parity_tests.observe.reference import Given
+    from parity_tests.observe.stages import Lowered
     from parity_tests.program import Program
     from parity_tests.targets import Unavailable
 
@@ -292,19 +302,65 @@ def print_jaxpr(request: protocol.PrintJaxpr, desk: Desk) -> PrintedJaxpr:
     return PrintedJaxpr(text=without_addresses(str(closed)), lines=lines_of(closed))
 
 
-def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedSteps:
-    """Say what was numbered where in one program on a side."""
-    from parity_tests.observe import memory, numbers, stages
+def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedForms:
+    """Say what was numbered where in forms of one program on a side."""
+    from parity_tests.observe import numbers
     from parity_tests.proof.numbers import UndecidedError
 
-    clock = stages.StageClock(lambda name: None)
-    built = stages.build(load(request.target), request.side, clock)
-    lowered = stages.trace_and_lower(built, memory.rough_peak, None)
+    lowered, forms = _lowered(request.target, request.side), []
+    for each in request.forms:
+        try:
+            found = numbers.numbered(each.of, lowered, each.platform)
+        except UndecidedError as error:
+            forms.append(NumberedSteps(none=str(error)))
+        else:
+            forms.append(NumberedSteps(steps=tuple(numbers.steps_of(found))))
+    return NumberedForms(forms=tuple(forms))
+
+
+def evaluate_module(request: protocol.EvaluateModule, desk: Desk) -> ModuleEvaluated:
+    """Evaluate the module of one program on a side; each input has the time limit for itself."""
+    from parity_tests.evidence import values
+    from parity_tests.observe import numbers, reference
+    from parity_tests.proof.evaluation import NotEvaluatedError
+
+    lowered = _lowered(request.target, request.side)
+    digest = numbers.with_modules(numbers.numbers_of(lowered), lowered).modules[""].digest
+    found = ModuleEvaluated(digest=digest)
     try:
-        found = numbers.numbered(request.what, lowered, request.platform)
-    except UndecidedError as error:
-        return NumberedSteps(none=str(error))
-    return NumberedSteps(steps=tuple(numbers.steps_of(found)))
+        evaluator = reference.evaluator_of(lowered)
+        inputs = reference.inputs_of(lowered) if request.given is None else _given(request.given)
+        with events(desk) as say:
+            for number, given in enumerate(inputs):
+                say(f"started {number}")
+                results = reference.results(lowered, evaluator, given)
+                arguments = [values.Value(given.name, each) for each in given.arrays]
+                values.save(desk.files.given(number), arguments)
+                values.save(desk.files.results(number), results)
+                found = found.model_copy(update={"inputs": (*found.inputs, given.name)})
+                protocol.write(desk.files.evaluated, found.model_dump_json())
+    except NotEvaluatedError as error:
+        return found.model_copy(update={"why_not": str(error)})
+    return found
+
+
+def _given(folder: Path) -> Iterator[Given]:
+    """Read the inputs on which another process has evaluated the program."""
+    from parity_tests.evidence import values
+    from parity_tests.observe.reference import Given
+
+    files = ProcessFiles(folder)
+    found = ModuleEvaluated.model_validate_json(files.evaluated.read_bytes())
+    for number, name in enumerate(found.inputs):
+        yield Given(name, tuple(each.array for each in values.load(files.given(number))))
+
+
+def _lowered(target: str, side: Side) -> Lowered:
+    from parity_tests.observe import memory, stages
+
+    clock = stages.StageClock(lambda name: None)
+    built = stages.build(load(target), side, clock)
+    return stages.trace_and_lower(built, memory.rough_peak, None)
 
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:

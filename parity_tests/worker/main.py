@@ -41,6 +41,7 @@ HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]
     protocol.ReadDraft: answers.read_draft,
     protocol.PrintJaxpr: answers.print_jaxpr,
     protocol.NumberSteps: answers.number_steps,
+    protocol.EvaluateModule: answers.evaluate_module,
     protocol.TakeBenchTurn: answers.take_bench_turn,
     protocol.RunJobs: jobs.run_jobs,
     protocol.ServeJobs: jobs.serve_jobs,

@@ -16,8 +16,9 @@ from reports.document import (
     cells,
     columns,
 )
-from reports.rows.claims import ANSWERS, MEANINGS, Answer, Claim
+from reports.rows.claims import ANSWERS, MEANINGS, Answer, Claim, Evaluated
 from reports.rows.proofs import Proof, Proofs, ProvedProgram
+from reports.views.texts import counted
 
 TONES: dict[Answer, Tone] = {
     "refuted": "bad", "parted": "warn", "undecided": "warn", "failed": "warn", "proved": "good",
@@ -91,6 +92,8 @@ def reasons_of(program: Proof) -> Iterator[str]:
         if claim.answer != "proved":
             of = f"{claim.of} for {claim.platform}" if claim.platform else claim.of
             yield f"{of}: {claim.answer}: {reason_of(claim)}"
+        if claim.evaluated is not None:
+            yield f"{of}: {evaluated_to(claim.evaluated)}"
     for fold in program.folded:
         where = f" ({fold.file}:{fold.line})" if fold.file else ""
         yield f"XLA folds {fold.gist} before the flip alone, so bits may differ{where}"
@@ -112,6 +115,27 @@ def reason_of(claim: Claim) -> str:
     where = f"{place.file}:{place.line}: " if place.file else ""
     before, after = place.before or "nothing in its place", place.after or "nothing in its place"
     return f"{where}{before} before the flip, {after} after it"
+
+
+def evaluated_to(found: Evaluated) -> str:
+    """Say what the reference interpreter made of both modules, or why it made nothing of them."""
+    if other := found.other:
+        index = f"[{', '.join(map(str, other.index))}] of " if other.index else ""
+        more = f", the first of {other.elements:,} that differ" if other.elements > 1 else ""
+        return (
+            f"the reference interpreter gives other bits on {other.inputs}: {other.before} before "
+            f"the flip and {other.after} after it, at {index}result{other.result}{more}"
+        )
+    said = []
+    if found.equal_on:
+        inputs = f"{counted(len(found.equal_on), 'input')} ({', '.join(found.equal_on)})"
+        said.append(
+            "the reference interpreter gives the same bits, up to NaNs and signs of zeros, on "
+            f"{inputs}; this proves nothing of others"
+        )
+    if found.why_not:
+        said.append(f"not evaluated{' on more' if said else ''}: {found.why_not}")
+    return "; ".join(said)
 
 
 def place_of(program: ProvedProgram) -> tuple[str, int]:

@@ -10,7 +10,8 @@ from reports.rows.row import Row
 Answer = Literal["refuted", "parted", "undecided", "failed", "proved"]
 ANSWERS: tuple[Answer, ...] = get_args(Answer)
 MEANINGS: Mapping[Answer, str] = {
-    "refuted": "the forms have other types or other effects, or one of them cannot be made",
+    "refuted": "the forms have other types, other effects or other bits on stated inputs, or one "
+    "of them cannot be made",
     "parted": "the forms are written apart: that they compute the same is not known",
     "undecided": "something in it has no rule, so nothing is claimed",
     "failed": "it cannot be traced and lowered in either form",
@@ -27,6 +28,28 @@ class PartedPlace(Row):
     after: str
 
 
+class OtherBits(Row):
+    """The first element that differs of the results of two forms on one input, with its values."""
+
+    inputs: str  # "its own arguments" or "sample 1"
+    result: str  # its path, as in "['loss']"; "" of the only one
+    index: tuple[int, ...]
+    before: str
+    after: str
+    elements: int  # that differ, of this result
+
+
+class Evaluated(Row):
+    """What the reference interpreter of StableHLO makes of both modules of a program that parts.
+
+    `equal_on` are the inputs on which it gives the same bits; NaNs are equal, and so are zeros.
+    """
+
+    equal_on: tuple[str, ...] = ()
+    other: OtherBits | None = None
+    why_not: str = ""  # why it was not evaluated, or not on all inputs
+
+
 class Claim(Row):
     """What is claimed of the two jaxprs, or of the two modules, of a program."""
 
@@ -41,6 +64,7 @@ class Claim(Row):
     bodies: int = 0
     effects: int = 0
     place: PartedPlace | None = None
+    evaluated: Evaluated | None = None  # of a module whose forms are written apart
     # Of a jaxpr: it decides where a module is undecided. Not so on our sides, which plan after it.
     decides: bool = True
 

@@ -1,5 +1,6 @@
 """`constparity prove`, end to end: programs of each answer, in processes of stock JAX."""
 
+import html
 import json
 
 import jsonschema
@@ -42,7 +43,13 @@ def may_break(x):
 @program(args=(X,))
 def parted(x):
     y = x @ W
-    return y * (2.0 if FLAG else 3.0)
+    return y * 2.0 if FLAG else y + y
+
+
+@program(args=(X,))
+def of_other_bits(x):
+    y = x @ W
+    return {"loss": y * (2.0 if FLAG else 3.0)}
 
 
 @program(args=(X,))
@@ -160,7 +167,7 @@ def test_junit_has_a_failure_for_what_is_refuted_and_an_error_for_what_is_not_kn
     [suite] = JUnitXml.fromfile(str(kept / "junit.out"))
     kinds = {case.name: [type(each).__name__ for each in case.result] for case in suite}
     assert kinds["proved"] == kinds["folds"] == []
-    assert kinds["of_another_type"] == kinds["with_another_tree"] == ["Failure"]
+    assert kinds["of_another_type"] == kinds["of_other_bits"] == ["Failure"]
     assert kinds["may_break"] == kinds["parted"] == kinds["undecided"] == ["Error"]
 
 
@@ -174,9 +181,11 @@ def test_sarif_has_the_line_where_forms_part_and_that_of_a_hazard(kept):
         for each in run["results"]
     }
     at = PROGRAMS.splitlines().index
-    assert lines["parted", "parted", "warning"] == at("    return y * (2.0 if FLAG else 3.0)") + 1
+    assert lines["parted", "parted", "warning"] == at("    return y * 2.0 if FLAG else y + y") + 1
     assert lines["may_break", "may-break", "warning"] == at("    return x @ N") + 1
     assert ("of_another_type", "refuted", "error") in lines
+    bits = at('    return {"loss": y * (2.0 if FLAG else 3.0)}') + 1
+    assert lines["of_other_bits", "refuted", "error"] == bits
     assert not any(name in ("proved", "folds") for name, _, _ in lines)
 
 
@@ -187,6 +196,7 @@ def test_sarif_has_the_line_where_forms_part_and_that_of_a_hazard(kept):
         ("folds", "proved"),
         ("may_break", "proved"),
         ("parted", "parted"),
+        ("of_other_bits", "refuted"),
         ("of_another_type", "refuted"),
         ("with_another_tree", "refuted"),
         ("fails_after", "refuted"),
@@ -222,8 +232,60 @@ def test_a_program_that_parts_has_the_place(found):
     _, rows, _ = found
     for claim in rows["parted"]["claims"]:
         place = claim["place"]
-        line = 1 + PROGRAMS.splitlines().index("    return y * (2.0 if FLAG else 3.0)")
+        line = 1 + PROGRAMS.splitlines().index("    return y * 2.0 if FLAG else y + y")
         assert (place["file"].rpartition("/")[2], place["line"]) == ("programs.py", line)
+
+
+def evaluated(rows, name):
+    """What the module here evaluates to; those for other platforms are not evaluated."""
+    by_form = {
+        (each["of"], each.get("platform", "")): each["evaluated"] for each in rows[name]["claims"]
+    }
+    found = by_form.pop(("module", ""))
+    assert set(by_form.values()) == {None}
+    return found
+
+
+def test_other_bits_in_the_reference_interpreter_refute_a_program(found):
+    """A row of ones times W is the sums of W's columns: 224 of the first one, with one of 1."""
+    _, rows, page = found
+    assert evaluated(rows, "of_other_bits") == {
+        "equal_on": (),
+        "other": {
+            "inputs": "its own arguments", "result": "['loss']", "index": (0,),
+            "before": "672.0", "after": "448.0", "elements": 8,
+        },
+        "why_not": "",
+    }  # fmt: skip
+    assert (
+        "the reference interpreter gives other bits on its own arguments: 672.0 before the flip "
+        "and 448.0 after it, at [0] of result['loss'], the first of 8 that differ"
+    ) in html.unescape(page)
+
+
+def test_the_same_bits_prove_nothing_and_are_told(found):
+    _, rows, page = found
+    assert evaluated(rows, "parted") == {
+        "equal_on": ("its own arguments", "sample 1", "sample 2"), "other": None, "why_not": "",
+    }  # fmt: skip
+    assert (
+        "the reference interpreter gives the same bits, up to NaNs and signs of zeros, on 3 inputs "
+        "(its own arguments, sample 1, sample 2); this proves nothing of others"
+    ) in html.unescape(page)
+
+
+def test_what_the_interpreter_cannot_run_is_told(found):
+    _, rows, _ = found
+    assert evaluated(rows, "on_other_devices") == {
+        "equal_on": (), "other": None,
+        "why_not": "it runs on 2 devices, and the interpreter on one",
+    }  # fmt: skip
+
+
+def test_nothing_is_evaluated_where_nothing_parts(found):
+    _, rows, _ = found
+    for name in ("proved", "of_another_type", "undecided"):
+        assert {each["evaluated"] for each in rows[name]["claims"]} == {None}
 
 
 def test_another_platform_is_proved_without_a_device(found):
@@ -243,7 +305,7 @@ def test_another_platform_is_proved_without_a_device(found):
 def test_a_refuted_program_fails_the_command_and_the_page_says_it(found):
     code, _, page = found
     assert code == 1
-    assert "proof: 5 of 15 programs proved; 2 of these may still break" in page
+    assert "proof: 5 of 16 programs proved; 2 of these may still break" in page
     assert "XLA folds constants of 1, so their bits may differ" in page
 
 

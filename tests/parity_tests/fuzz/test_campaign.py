@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.cli import app
-from parity_tests.evidence.found import NumberedStep, NumberedSteps
+from parity_tests.evidence.found import NumberedForms, NumberedStep, NumberedSteps
 from parity_tests.fuzz import campaign as fuzz
 from parity_tests.observe.environment import describe
 from parity_tests.run import proving
@@ -138,20 +138,22 @@ def test_a_program_whose_forms_part_is_named_with_the_place(
     asked = []
 
     def ask_all(asking):
-        asked.append([(each.question.side, each.question.what) for each in asking])
+        asked.append(
+            [(each.question.side, [form.of for form in each.question.forms]) for each in asking]
+        )
         names = ("dot_general", "div")
         steps = [
             NumberedStep(number=name, name=name, operands=(), said={}, file="model.py", line=7)
             for name in names
         ]
-        return [NumberedSteps(steps=(each,)) for each in steps]
+        return [NumberedForms(forms=(NumberedSteps(steps=(each,)),)) for each in steps]
 
     claims = (Claim(of="jaxpr", answer="parted"), Claim(of="module", answer="proved"))
     where_a_program_has("no such text", claims=claims)
     monkeypatch.setattr(proving, "ask_all", ask_all)
     keep = ["--keep", str(tmp_path / "kept")]
     assert app.main(["fuzz", "--programs", "1", "--seed", "1", *keep]) == 0
-    assert asked == [[("jax-legacy", "jaxpr"), ("jax-simplified", "jaxpr")]]
+    assert asked == [[("jax-legacy", ["jaxpr"]), ("jax-simplified", ["jaxpr"])]]
     out = capsys.readouterr().out
     assert [line for line in out.splitlines() if line.startswith("seed_1_program_0: ")] == [
         "seed_1_program_0: jaxpr parted: model.py:7: dot_general before the flip, div after it"
