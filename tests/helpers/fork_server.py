@@ -23,7 +23,8 @@ def main(entry, packages, side, control):
 
     sys.argv[:] = [entry, packages]
     run_path(entry, run_name="entry")
-    from parity_tests.worker import main as _, answers, handling, jobs  # noqa: F401
+    from parity_tests.worker import handling
+    from parity_tests.worker.main import main as handle
 
     handling.prepare("run jobs", side)
     handling.prepare("serve reruns", side)
@@ -31,12 +32,12 @@ def main(entry, packages, side, control):
         request = _serve(requests)
     if request is not None:
         _become(entry, packages, **request)
-        sys.modules["parity_tests.worker.main"].main(request["request"])
+        handle(request["request"])
 
 
 def _serve(control):
     """Return in each process that was forked with its request, and at the end with none."""
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those that stand between
+    signal.signal(signal.SIGCHLD, _wait_for_ended)
     while True:
         size, files, _, _ = socket.recv_fds(control, 4, 3)
         if not size:
@@ -47,6 +48,12 @@ def _serve(control):
             return json.loads(text)
         for each in files:
             os.close(each)
+
+
+def _wait_for_ended(*_):
+    with contextlib.suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def _fork():

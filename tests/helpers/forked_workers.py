@@ -11,7 +11,6 @@ import resource
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import fork_server
 
