@@ -63,6 +63,8 @@ ADVICE: Mapping[str, str] = {
     "one mode": "find out first what tells {left} from {right}: constparity run --sides "
     "{left},{right}",
     "fails today": "make the program run before the flip, then compare again",
+    "not here": "constparity prove compares both forms without running them; to run it, pass "
+    "arrays, on as many devices as its meshes have",
     "between calls": "find out what its Python does between the calls: a captured array that it "
     "writes to or donates needs a copy of its own, made before tracing, jnp.array(a)",
     "own state": "make what it keeps between calls in the factory of the program, which is called "

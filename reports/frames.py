@@ -1,7 +1,8 @@
 """A result as tables of pandas, for notebooks and for the reports in CSV and Parquet.
 
-Each function takes a campaign or a grid, as `reports.load_result` returns them. docs/frames.md has
-the columns. pandas is imported at the first call; the extra `tables` of constparity brings it.
+Each function takes a campaign or a grid, and those of proofs take proofs, as `reports.load_result`
+returns them. docs/frames.md has the columns. pandas is imported at the first call; the extra
+`tables` of constparity brings it.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from reports.rows import Campaign, LeafComparison, ProgramRow, Rung, agreement_of, answer_of
 from reports.rows import metrics as declared
 from reports.rows.grid import Grid
+from reports.rows.proofs import Proofs, reason_of, reasons_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,6 +37,8 @@ class Column:
     meaning: str
     unit: str = ""
 
+
+_COUNTS = ("operations", "constants", "bodies", "effects")  # of a claim
 
 # Where a program was measured; each table begins with it, so that tables join on the first columns.
 VERSION = Column(
@@ -241,6 +245,93 @@ def _arrays_of(result: Campaign | Grid) -> Iterator[dict[str, Any]]:
                     shape = ",".join(map(str, array.shape))
                     of_array = array.model_dump() | {"shape": shape}
                     yield of_array | {"version": version, "program": row.name, "side": seen.side}
+
+
+# -- proofs, a row for each program, and for each of its claims ------------------------------------
+
+PROVED_PROGRAMS = (
+    VERSION,
+    PROGRAM,
+    Column("source", "string", "file:line of its declaration"),
+    Column("target", "string", "loads it again"),
+    Column("proof", "string", "proved, parted, refuted, undecided, or failed"),
+    Column("may_break", "boolean", "whether it may break although it is proved"),
+    Column("folds", "Int64", "operations on captured arrays alone, which XLA folds", "count"),
+    Column("captured", "Int64", "captured arrays above the embed threshold", "count"),
+    Column("hazards", "Int64", "hazards of the flip", "count"),
+    Column("reason", "string", "why it is not proved or may break, each after a semicolon"),
+    Column("before", "string", "the side before the flip"),
+    Column("after", "string", "the side after the flip"),
+    Column("created", "string", "when the programs were proved, ISO 8601, UTC"),
+    *PROGRAMS[-len(_FACTS) :],
+)
+CLAIMS = (
+    VERSION,
+    PROGRAM,
+    Column("of", "string", "jaxpr or module"),
+    Column("platform", "string", "that the module is for; empty for that of the process"),
+    Column("answer", "string", "what is claimed of both forms"),
+    Column("digest_before", "string", "of the form before the flip; missing where it has none"),
+    Column("digest_after", "string", "of the form after the flip"),
+    Column("why", "string", "of each answer but proved, with the place where the forms part"),
+    Column("operations", "Int64", "operations of the form before the flip", "count"),
+    Column("constants", "Int64", "constants of the form before the flip", "count"),
+    Column("bodies", "Int64", "bodies of the form before the flip", "count"),
+    Column("effects", "Int64", "effects of the form before the flip", "count"),
+)
+
+
+def proved_programs(result: Proofs) -> DataFrame:
+    """Return the programs of proofs as a DataFrame, in their order.
+
+    Example::
+
+        proved_programs(load_result("proof.json")).groupby("proof").size()
+    """
+    return _frame(PROVED_PROGRAMS, _proved(result))
+
+
+def _proved(result: Proofs) -> Iterator[dict[str, Any]]:
+    facts = result.environment.model_dump(include=set(_FACTS))
+    for each in result.programs:
+        yield {
+            **facts,
+            "version": result.environment.jax,
+            "created": result.created,
+            "program": each.name,
+            "source": each.source,
+            "target": each.target,
+            "proof": each.answer,
+            "may_break": each.may_break,
+            "folds": len(each.folded),
+            "captured": each.captured,
+            "hazards": len(each.hazards),
+            "reason": "; ".join(reasons_of(each)) or None,
+            "before": result.sides[0],
+            "after": result.sides[1],
+        }
+
+
+def claims(result: Proofs) -> DataFrame:
+    """Return what is claimed of each program of proofs as a DataFrame.
+
+    Example::
+
+        claims(load_result("proof.json")).query("platform == 'tpu' and answer != 'proved'")
+    """
+    return _frame(CLAIMS, _claims_of(result))
+
+
+def _claims_of(result: Proofs) -> Iterator[dict[str, Any]]:
+    for program in result.programs:
+        for each in program.claims:
+            yield each.model_dump(include={"of", "platform", "answer", *_COUNTS}) | {
+                "version": result.environment.jax,
+                "program": program.name,
+                "digest_before": each.before or None,
+                "digest_after": each.after or None,
+                "why": reason_of(each) or None,
+            }
 
 
 # -- the one place that makes DataFrames -----------------------------------------------------------

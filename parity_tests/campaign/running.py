@@ -72,7 +72,12 @@ def run_task(
     rows, environment = dict(proofs.rows), proofs.environment
     if due or environment is None:
         result = campaign.run(due, options, progress=progress, first=first)
-        rows |= {row.target: row for row in result.programs}
+        # Of the sample, what cannot run here has its proof and nothing else.
+        rows |= {
+            row.target: row
+            for row in result.programs
+            if not (row.is_not_here and row.target in proofs.rows)
+        }
         environment = result.environment
     if refused := refusals()[noted:]:
         raise refused[0]

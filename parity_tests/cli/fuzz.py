@@ -46,7 +46,7 @@ def fuzz(
         Path,
         typer.Option(
             metavar="DIR",
-            help="Where programs that failed are written.",
+            help="Where programs that failed or are not proved are written.",
             rich_help_panel=OUTPUT,
         ),
     ] = Path("constparity-fuzz"),
@@ -56,8 +56,9 @@ def fuzz(
     """Generate programs that capture arrays, and compare them on every side.
 
     A program that fails is made smaller and written to a file that runs by itself. One whose two
-    forms are not proved one computation is named with the place where they part. Programs that
-    stock JAX refuses as well are counted, and left out. Exits as `constparity run` does.
+    forms are not proved one computation is named with the place where they part, and the first of
+    each kind is made smaller, too. Programs that stock JAX refuses as well are counted, and left
+    out. Exits as `constparity run` does.
 
     Examples:
 
@@ -66,7 +67,7 @@ def fuzz(
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
     from parity_tests.cli import run_view
-    from reports.documents.proofs import reason_of
+    from reports.rows.proofs import reason_of
     from reports.views.texts import counted
 
     if importlib.util.find_spec("hypothesis") is None:
@@ -83,7 +84,7 @@ def fuzz(
         refused = counted(len(fuzzed.refused), "more program")
         console.print(f"{refused} that stock JAX refuses as well", highlight=False)
     for name, claims in fuzzed.apart.items():
-        for claim in claims:
+        for claim in (each for each in claims if each.answer != "proved"):
             said = f"{name}: {claim.of} {claim.answer}: {reason_of(claim)}"
             console.print(said, highlight=False, markup=False, soft_wrap=True)
     write_reports(context, console, requests, fuzzed.campaign, judging.rules)

@@ -83,10 +83,10 @@ FailOn = Annotated[
     typer.Option(
         metavar="RULES",
         help="For which findings to exit with 1, or with 2 for not-compared: different, "
-        "placement, new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, and "
-        "in a grid version-change, separated by commas. Default: fail-on of \\[tool.constparity] "
-        "in pyproject.toml, else different,placement,new-failure,not-compared, so that a price or "
-        "an explained drift alone exits with 0.",
+        "placement, new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, "
+        "not-proved:parted, and in a grid version-change, separated by commas. Default: fail-on of "
+        "\\[tool.constparity] in pyproject.toml, else different,placement,new-failure,"
+        "not-compared, so that a price or an explained drift alone exits with 0.",
         rich_help_panel=EXIT_STATUS,
     ),
 ]
@@ -107,9 +107,10 @@ class Reporting:
     report: Report = None
     report_url: ReportUrl = None
 
-    def requests(self, context: typer.Context) -> list[ReportRequest]:
+    def requests(self, context: typer.Context, *, of_proofs: bool = False) -> list[ReportRequest]:
         """Check the options, as `checked_reports` does."""
-        return checked_reports(context, self.report or (), link=self.report_url or "")
+        link = self.report_url or ""
+        return checked_reports(context, self.report or (), link=link, of_proofs=of_proofs)
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,7 @@ class Judging:
 
     fail_on: FailOn = None
     exit_zero: ExitZero = False
+    of_proofs: bool = False  # which have default rules of their own
 
     def __post_init__(self) -> None:
         _ = self.rules  # what is wrong with them is said before anything runs
@@ -132,12 +134,17 @@ class Judging:
 
             Judging("different,slower:20%").rules[1].limit == 1.2
         """
-        from reports.rows.fail_rules import DEFAULT, FailRuleError, parse
+        from reports.rows import fail_rules
+        from reports.rows.fail_rules import FailRuleError, parse
 
+        default = fail_rules.DEFAULT_OF_PROOFS if self.of_proofs else fail_rules.DEFAULT
         try:
-            if self.fail_on is not None:
-                return parse(self.fail_on)
-            return parse(project_fail_on() or DEFAULT)
+            if self.fail_on is None:
+                return parse(project_fail_on() or default)
+            rules = parse(self.fail_on)
+            if self.of_proofs:
+                fail_rules.check_of_proofs(rules)
+            return rules
         except FailRuleError as error:
             where = "--fail-on" if self.fail_on is not None else "fail-on of [tool.constparity]"
             raise typer.BadParameter(f"{where}: {error}") from error

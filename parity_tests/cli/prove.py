@@ -8,20 +8,30 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import Exit, nothing_collected
-from parity_tests.cli.options import HOW, OUTPUT, Jobs, ProgramTimeout, Sides, Targets, parse_sides
+from parity_tests.cli.exit_codes import nothing_collected
+from parity_tests.cli.options import (
+    EXIT_STATUS,
+    HOW,
+    OUTPUT,
+    ExitZero,
+    Jobs,
+    Judging,
+    ProgramTimeout,
+    Sides,
+    Targets,
+    parse_sides,
+)
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.report_option import checked_reports, write_reports
+from parity_tests.cli.run_programs import exit_by, print_broken
 from parity_tests.cli.selecting import Choosing, ListOnly, list_programs
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from reports import ReportFormat
     from reports.rows.proofs import Proofs
 
 _PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
-_REPORTS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "sarif", "json")
 
 
 def prove(
@@ -57,10 +67,22 @@ def prove(
         typer.Option(
             metavar="FORMAT:PATH",
             help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
-            "comment, junit, sarif and json. Repeatable.",
+            "comment, junit, sarif, csv, parquet and json. Repeatable.",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
+    fail_on: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RULES",
+            help="For which answers to exit with 1 (different, new-failure: refuted) or with 2: "
+            "not-compared, not-proved:parted, not-proved:undecided, hazard, hazard:donated, "
+            "placement, separated by commas. Default: fail-on of \\[tool.constparity] in "
+            "pyproject.toml, else different,new-failure,not-compared,hazard.",
+            rich_help_panel=EXIT_STATUS,
+        ),
+    ] = None,
+    exit_zero: ExitZero = False,
     display: Display,
 ) -> None:
     """Prove that both forms of each program are one computation, without compiling or running it.
@@ -69,9 +91,9 @@ def prove(
     it: captured arrays that are donated, or overwritten later, or decide where outputs are placed.
     Modules that are written apart are evaluated by StableHLO's reference interpreter: other bits
     refute them.
-    The exit status is 0 where all programs are proved and none may break, 1 where one is refuted,
-    and 2 where it is not known of one: its forms part, something in it has no rule, or it may
-    break.
+    Unless --fail-on has other rules, the exit status is 0 where all programs are proved and none
+    may break, 1 where one is refuted, and 2 where it is not known of one: its forms part, something
+    in it has no rule, or it may break.
 
     Examples:
 
@@ -83,7 +105,9 @@ def prove(
     """
     from parity_tests.run.options import CampaignOptions
     from parity_tests.run.proving import prove as proved
+    from reports.rows.fail_rules import broken_by_proofs
 
+    judging = Judging(fail_on, exit_zero, of_proofs=True)
     on_sides, chosen = parse_sides(sides), choosing.choose(targets or ())
     if len(on_sides) != 2:
         raise typer.BadParameter(f"a proof has two sides, got {sides!r}")
@@ -91,7 +115,7 @@ def prove(
     if wrong := [each for each in named if each not in _PLATFORMS]:
         legal = ", ".join(_PLATFORMS)
         raise typer.BadParameter(f"--platforms: no platform {wrong[0]!r}; they are {legal}")
-    requests = checked_reports(context, report or (), formats=_REPORTS)
+    requests = checked_reports(context, report or (), of_proofs=True)
     where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, display.console(), chosen, timeout, where)
@@ -110,23 +134,18 @@ def prove(
         _print_numbers(proofs)
     else:
         print_proofs(console, proofs, details=display.details)
-    write_reports(context, console, requests, proofs)
-    context.obj.code = max(context.obj.code, exit_of(proofs))
-
-
-def exit_of(proofs: Proofs) -> Exit:
-    """Return the exit status of proofs."""
-    answers = {each.answer for each in proofs.programs}
-    if "refuted" in answers:
-        return Exit.DIFFERENCE
-    is_known = answers == {"proved"} and not any(each.may_break for each in proofs.programs)
-    return Exit.PARITY if is_known else Exit.COULD_NOT_COMPARE
+    broken = broken_by_proofs(proofs, judging.rules)
+    write_reports(context, console, requests, proofs, judging.rules)
+    if not numbers:
+        print_broken(console, broken)
+    exit_by(context, console, broken, judging)
 
 
 def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
     """Print the answer, and why programs are not proved or may break."""
     from parity_tests.cli import terminal
-    from reports.documents.proofs import is_told, reasons_of, state_of
+    from reports.documents.proofs import is_told, state_of
+    from reports.rows.proofs import reasons_of
 
     terminal.say(console, proofs.headline, style="bold")
     if not details:

@@ -32,7 +32,8 @@ def reduce(
         str | None,
         typer.Option(
             help="What has to stay, as a report names it: outputs, const args, failure, ... "
-            "Without it, what decided the verdict."
+            "Without it, what decided the verdict. With proof, why its forms are not proved one "
+            "computation."
         ),
     ] = None,
     beyond: Annotated[
@@ -46,8 +47,13 @@ def reduce(
         ),
     ] = None,
     max_tries: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Try at most N smaller programs.")
-    ] = 500,
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Try at most N smaller programs; 500, or 5,000 with --metric proof.",
+        ),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole search.")
     ] = 600.0,
@@ -62,8 +68,10 @@ def reduce(
 ) -> None:
     """Shrink a program that differs to a small file that shows the same difference by itself.
 
-    The file needs stock JAX alone where both sides are of stock JAX. Exit status: 1 where it was
-    written and shows the difference, 0 at parity, 2 where the program cannot be reduced.
+    The file needs stock JAX alone where both sides are of stock JAX. With --metric proof the
+    program's own source is cut for as long as its two forms part at the same two operations;
+    nothing is run. Exit status: 1 where it was written and shows the difference, 0 at parity, 2
+    where the program cannot be reduced.
 
     Examples:
 
@@ -72,8 +80,11 @@ def reduce(
       constparity reduce my_model.py:step --metric outputs -o drift.py
 
       constparity reduce my_model.py:step --sides legacy,simplified
+
+      constparity reduce my_model.py:step --metric proof
     """
     from parity_tests.cli import terminal
+    from parity_tests.cli.reduce_source import reduce_source
     from parity_tests.reduce.reduce import Question, confirm
 
     target, name = _one_program(target, program)
@@ -82,13 +93,17 @@ def reduce(
         _parse_pair(sides),
         metric,
         _checked_rung(beyond),
-        max_tries,
+        max_tries or (5000 if metric == "proof" else 500),
         search_timeout=timeout,
         side_timeout=side_timeout,
     )
     file = output or Path(f"reduced_{name.replace('.', '_')}.py")
     _check_writable(file)
     console = terminal.console(has_color=not no_color)
+    if metric == "proof":
+        code = reduce_source(console, question, file)
+        context.obj.code = Exit.PARITY if exit_zero and code is Exit.DIFFERENCE else code
+        return
     if (found := _reduced(context, question, file, console)) is not None:
         print_reduced(console, target, file, found)
         status, printed = confirm(file, question)

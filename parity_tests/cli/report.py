@@ -70,13 +70,13 @@ def report(
     if not reporting.report:
         fail("name a report, as in --report html:report.html")
     loaded = load_run(store, str(result)) if store else reports.load_result(result)
-    requests = reporting.requests(context)
+    requests = reporting.requests(context, of_proofs=isinstance(loaded, Proofs))
     _check_that_it_stays(store or result, requests)
     console = display.console()
     if isinstance(loaded, SuiteResult | SuiteRuns):
         check_for(requests, SUITE_FORMATS, "a test-suite")
     elif isinstance(loaded, Proofs):
-        check_for(requests, SUITE_FORMATS, "proofs")
+        rules = Judging(fail_on, of_proofs=True).rules
     elif isinstance(loaded, Grid):
         check_for_versions(requests)
     write_reports(context, console, requests, loaded, rules)

@@ -27,29 +27,32 @@ def checked_reports(
     formats: Sequence[ReportFormat] | None = None,
     *,
     link: str = "",
+    of_proofs: bool = False,
 ) -> list[ReportRequest]:
     """Parse the --report options, and make sure that every file can be written.
 
     A report with several files is several requests, one for each file.
 
     `formats` are the formats that the command can write; None means the formats of a campaign.
-    `link` is the address of the whole report, for the comments among them.
+    Proofs have tables of their own. `link` is the address of the whole report, for the comments.
     Where a report goes to standard output, whatever else is printed goes to standard error from
     here on.
     """
     import reports
+    from reports.output.tables import TABLES, TABLES_OF_PROOFS
 
     requests: dict[Path | None, ReportRequest] = {}
+    tables = TABLES_OF_PROOFS if of_proofs else TABLES
     for text in texts:
         try:
             request = reports.parse_report_option(text, formats or reports.FORMATS)
             reports.check_available(request.format)
-            for part in request.parts:
+            for part in request.parts_of(tables):
                 if part.path is not None:
                     reports.check_writable(part.path)
         except (ValueError, OSError, ImportError) as error:
             fail(str(error))
-        for part in request.parts:
+        for part in request.parts_of(tables):
             file = part.path and part.path.resolve()
             if file in requests:
                 where = "one file" if file else "standard output"

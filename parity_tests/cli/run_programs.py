@@ -120,22 +120,36 @@ def exit_by_rules(
     from reports.views.texts import counted
 
     found = broken(result, judging.rules)
-    code = min((code_of(each.status) for each in found), default=Exit.PARITY)
     if not display.details:
         run_view.print_failing(console, result, {name for each in found for name in each.programs})
     if result.not_run:
         left_out = counted(len(result.not_run), "program")
         console.print(f"stopped at the first failure: {left_out} not run", highlight=False)
+    print_broken(console, found)
+    for rule in of_versions(judging.rules):
+        what = "not looked at, for it is about several versions in one run (--python, --jax)"
+        console.print(f"{rule.text}: {what}", highlight=False)
+    exit_by(context, console, found, judging)
+    return found
+
+
+def print_broken(console: Console, found: Sequence[Broken]) -> None:
+    """Print the rules that programs break, and how many."""
+    from reports.views.texts import counted
+
     for each in found:
         programs = counted(len(each.programs), "program")
         console.print(
             f"fails on {each.rule.text}: {programs}", highlight=False, markup=False, emoji=False
         )
-    for rule in of_versions(judging.rules):
-        what = "not looked at, for it is about several versions in one run (--python, --jax)"
-        console.print(f"{rule.text}: {what}", highlight=False)
+
+
+def exit_by(
+    context: typer.Context, console: Console, found: Sequence[Broken], judging: Judging
+) -> None:
+    """Set what the process exits with by the rules that are broken, and say where it does not."""
+    code = min((code_of(each.status) for each in found), default=Exit.PARITY)
     if found and judging.exit_zero:
         console.print("exit status 0 all the same (--exit-zero)", highlight=False)
         code = Exit.PARITY
     context.obj.code = max(context.obj.code, code)
-    return found

@@ -48,8 +48,12 @@ class NumberedStep(Row):
 
 
 class NumberedSteps(Row):
-    """The operations of a program in their order, and why there are none where there are none."""
+    """The operations of a program in their order, and why there are none where there are none.
 
+    `digest` is the program's, as its observation has it.
+    """
+
+    digest: str = ""
     steps: tuple[NumberedStep, ...] = ()
     none: str = ""
 

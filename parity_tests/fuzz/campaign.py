@@ -12,26 +12,25 @@ from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.fuzz import rendering
 from parity_tests.fuzz.recipe import Block, Piece, Recipe, RecipeArray, uses, walk
 from parity_tests.fuzz.rendering import CATALOGUE
+from parity_tests.judge.proofs import deciding, kind_of
 from parity_tests.judge.refused_by_stock import is_refused
 from parity_tests.processes.protocol import Progress
 from parity_tests.reduce.draft_to_python import in_docstring
+from parity_tests.reduce.rounds import smallest
 from parity_tests.run import proving
 from parity_tests.run import run as campaign
-from parity_tests.run.options import CampaignOptions
+from parity_tests.run.options import PROVED_ON, CampaignOptions
 from reports.rows import Campaign, ProgramRow, Side
 from reports.rows.claims import Claim
-
-# How many smaller programs one round tries at most, and how many rounds there are at most.
-CANDIDATES = 16
-ROUNDS = 20
+from reports.rows.proofs import reason_of
 
 
 @dataclass(frozen=True)
 class Fuzzed:
     """A campaign of generated programs; `refused` are those that stock JAX refuses alike.
 
-    `apart` has what is claimed of the programs whose two forms are not proved one computation, by
-    name, each with the place where they part.
+    `apart` has what is claimed of the programs whose two forms part or are not proved one
+    computation, by name, with the place where they part.
     """
 
     campaign: Campaign
@@ -42,9 +41,9 @@ class Fuzzed:
 
 @dataclass(frozen=True)
 class Kept:
-    """The row of a program that failed, and the file with the program made smaller."""
+    """A program that failed or is not proved, and the file with the program made smaller."""
 
-    row: ProgramRow
+    name: str
     file: Path
 
 
@@ -85,19 +84,43 @@ def keep(
     timeout: float,
     progress: Progress = lambda done, total, text: None,
 ) -> Iterator[Kept]:
-    """Make each program that failed smaller, as long as it fails alike, and write it to a file."""
+    """Make programs smaller, and write each to a file.
+
+    They are those that failed, as long as they fail alike, and the first for each reason why
+    programs are not proved, as long as it is not proved for that reason.
+    """
     failed = [row for row in fuzzed.campaign.programs if row.verdict != "parity"]
-    for done, row in enumerate(failed):
+    apart = _first_of_each_kind(fuzzed.apart)
+    options = _options(fuzzed.campaign.sides, timeout)
+    total, done = len(failed) + len(apart), 0
 
-        def on_round(name: str, pieces: int, done: int = done) -> None:
-            progress(done, len(failed), f"making {name} smaller: {pieces} pieces left")
+    def on_round(pieces: int) -> None:
+        progress(done, total, f"making {name} smaller: {pieces} pieces left")
 
-        options = _options(fuzzed.campaign.sides, timeout)
-        recipe = reduced(fuzzed.recipes[row.name], row, options, on_round)
-        folder.mkdir(parents=True, exist_ok=True)
-        file = folder / f"{row.name}.py"
-        file.write_text(rendering.module({row.name: recipe}, header(row, file)))
-        yield Kept(row, file)
+    for row in failed:
+        name, file = row.name, folder / f"{row.name}.py"
+        recipe = reduced(fuzzed.recipes[name], row, options, on_round)
+        yield _kept(name, recipe, file, header(row, file))
+        done += 1
+    to_prove = options.model_copy(update={"sides": PROVED_ON})
+    for name, claim in apart.items():
+        file = folder / f"{name}_not_proved.py"
+        recipe = still_apart(fuzzed.recipes[name], claim, to_prove, on_round)
+        yield _kept(name, recipe, file, _header_of_claim(name, claim, file))
+        done += 1
+
+
+def _kept(name: str, recipe: Recipe, file: Path, header: str) -> Kept:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(rendering.module({name: recipe}, header))
+    return Kept(name, file)
+
+
+def _first_of_each_kind(apart: Mapping[str, tuple[Claim, ...]]) -> dict[str, Claim]:
+    """Return the claim by which a program is not proved, for the first one of each kind."""
+    found = {name: claim for name, claims in apart.items() if (claim := deciding(claims))}
+    kinds = {kind_of(claim): name for name, claim in reversed(found.items())}
+    return {name: claim for name, claim in found.items() if kinds[kind_of(claim)] == name}
 
 
 def signature(row: ProgramRow) -> tuple[object, ...]:
@@ -145,28 +168,51 @@ def reduced(
     recipe: Recipe,
     row: ProgramRow,
     options: CampaignOptions,
-    on_round: Callable[[str, int], None] = lambda name, pieces: None,
+    on_round: Callable[[int], object] = lambda pieces: None,
 ) -> Recipe:
     """Make a program smaller as long as it fails like `row`, when it runs with these options."""
-    for _ in range(ROUNDS):
-        on_round(row.name, size(recipe)[0])
-        smaller = candidates(recipe)
-        for start in range(0, len(smaller), CANDIDATES):
-            tried = {
-                f"candidate_{number}": each
-                for number, each in enumerate(smaller[start : start + CANDIDATES])
-            }
-            with _written(tried) as targets:
-                result = campaign.run(targets, options)
-            alike = [
-                tried[each.name] for each in result.programs if signature(each) == signature(row)
-            ]
-            if alike:
-                recipe = alike[0]
-                break
-        else:
-            break
-    return recipe
+
+    def first_alike(targets: Sequence[str]) -> str | None:
+        rows = campaign.run(targets, options).programs
+        return next((each.name for each in rows if signature(each) == signature(row)), None)
+
+    return _smallest(recipe, first_alike, on_round)
+
+
+def still_apart(
+    recipe: Recipe,
+    claim: Claim,
+    options: CampaignOptions,
+    on_round: Callable[[int], object] = lambda pieces: None,
+) -> Recipe:
+    """Make a program smaller as long as it is not proved for the reason of `claim`.
+
+    Where its forms part, they still part at the same two operations; nothing is run.
+    """
+
+    def first_alike(targets: Sequence[str]) -> str | None:
+        found = proving.first_alike(targets, claim, options)
+        return None if found is None else found.rpartition(":")[2]
+
+    return _smallest(recipe, first_alike, on_round)
+
+
+def _smallest(
+    recipe: Recipe,
+    first_alike: Callable[[Sequence[str]], str | None],
+    on_round: Callable[[int], object],
+) -> Recipe:
+    """Make a program smaller; `first_alike` names the first of some that still shows the same."""
+
+    def first_shown(tried: Sequence[Recipe]) -> Recipe | None:
+        names = {f"candidate_{number}": each for number, each in enumerate(tried)}
+        with _written(names) as targets:
+            found = first_alike(targets)
+        return None if found is None else names[found]
+
+    return smallest(
+        recipe, candidates, first_shown, on_round=lambda each: on_round(size(each)[0])
+    ).best
 
 
 def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
@@ -182,6 +228,15 @@ def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
     text = f"A generated program, made smaller: {found}.\n\nBefore that:\n{reasons}\n\n"
     text += f"    {shlex.join(['constparity', 'run', f'{file}:{row.name}', *how])}\n"
     return in_docstring(text)
+
+
+def _header_of_claim(name: str, claim: Claim, file: Path) -> str:
+    reason = reason_of(claim, with_line=False)  # for the file has others
+    return in_docstring(
+        f"A generated program, made smaller: its {claim.of} is {claim.answer}.\n\n"
+        f"Before that:\n- {reason}\n\n"
+        f"    {shlex.join(['constparity', 'prove', f'{file}:{name}'])}\n"
+    )
 
 
 # -- smaller recipes -------------------------------------------------------------------------------

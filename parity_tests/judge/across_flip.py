@@ -54,6 +54,12 @@ class AcrossFlip:
         return [each for each in self.findings.comparisons if self._is_across(each)]
 
     @property
+    def is_not_here(self) -> bool:
+        """Whether this machine cannot run the program in either form."""
+        both = [each.failure for each in (self.before, self.after) if each is not None]
+        return bool(both) and all(each is not None and each.kind == "not here" for each in both)
+
+    @property
     def as_written(self) -> Comparison | None:
         """The comparison of the calls as written; None where they were not made on both sides."""
         return next((each for each in self.comparisons if each.metric == AS_WRITTEN), None)

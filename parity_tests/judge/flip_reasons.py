@@ -66,7 +66,13 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     for each in (before, after):
         if each.failure and each.failure.kind == "wrong side":
             return _of_wrong_side(each.side, each.failure)
-    if before.failure is not None:
+    if flip.is_not_here:
+        what = f"it cannot run here: {failed.message}"
+        return FlipReason(
+            outcome="could not compare", kind="failure", what=what, action=advice("not here")
+        )
+    # As far as it can go here, it works before the flip.
+    if before.failure is not None and before.failure.kind != "not here":
         # Run by itself, a program whose settings come too late may work.
         fails = f"{flip.left} fails {'here' if flip.findings.too_late else 'today'}"
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""

@@ -47,7 +47,10 @@ def decide(
         return None
     flip = AcrossFlip(without_chance(findings), *pair)
     claims = answers_of(flip.before, flip.after) if flip.before and flip.after else ()
-    found = (*_reasons(flip, reasons), *proofs.reasons(claims, flip.comparisons))
+    found = (
+        *_reasons(flip, reasons),
+        *proofs.reasons(claims, flip.comparisons, not_here=flip.is_not_here),
+    )
     if (chance := finding_of(findings)) is not None:
         found = _with_chance(found, chance)
     if findings.too_late is not None:
@@ -120,5 +123,8 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         yield from flip_gains.gains(flip, before, after)
     for hazards in flip.hazards:
         yield flip_reasons.of_hazards(flip, hazards)
+    numbers = before.numbers if before is not None else None
+    if flip.is_not_here and numbers is not None and not numbers.is_one_jit:
+        yield FlipReason(outcome="safe", kind="proof", what=proofs.NOT_ONE_JIT)
     for note in of_hazards(flip.findings):
         yield FlipReason(outcome="safe", kind="note", what=note)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -88,6 +89,40 @@ def _without_functions(claim: Claim) -> Claim:
         return claim
     why = "it calls Python functions, and that they are the same is not proved"
     return claim.model_copy(update={"answer": "undecided", "reason": why})
+
+
+def deciding(claims: Sequence[Claim]) -> Claim | None:
+    """Return the claim by which a program is not proved; None where it is, or nothing is claimed.
+
+    Example::
+
+        deciding(claims_of(legacy, simplified)).of == "module"
+    """
+    answer = answer_of(claims) if claims else "proved"
+    not_proved = [each for each in claims if each.answer == answer != "proved"]
+    # A jaxpr decides where the module has no rule.
+    of_jaxpr_last = sorted(not_proved, key=lambda each: each.of == "jaxpr")
+    return next(iter(of_jaxpr_last), None)
+
+
+def kind_of(claim: Claim) -> tuple[str, ...]:
+    """Return what two programs share that are not proved for one reason.
+
+    It is the operations where the forms part, without params and lines, or else the reason without
+    its figures.
+
+    Example::
+
+        kind_of(claim) == ("module", "", "parted", "stablehlo.case", "stablehlo.select")
+    """
+    if claim.place is None:
+        what: tuple[str, ...] = (re.sub(r"\d+", "#", claim.reason),)
+    else:
+        operations = (claim.place.before, claim.place.after)
+        what = tuple(each.partition(",")[0] for each in operations)
+    # A form that is written apart may have been evaluated as well.
+    answer = "parted" if claim.evaluated else claim.answer
+    return claim.of, claim.platform, answer, *what
 
 
 def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
@@ -331,30 +366,44 @@ _AFTER_LOWERING = (
     "both forms are proved one computation, so what differs arises after lowering, in XLA or in "
     "the runtime"
 )
+NOT_ONE_JIT = (
+    "its user calls more than one jitted function: what its Python does between them is not proved"
+)
+_SAFE: FlipOutcome = "safe"
+_NOT_HERE = {
+    "proved": "both forms are proved one computation",
+    "parted": "not proved: its two forms part; `constparity prove` says where",
+}
 
 
-def reasons(claims: Sequence[Claim], comparisons: Sequence[Comparison]) -> Iterator[FlipReason]:
+def reasons(
+    claims: Sequence[Claim], comparisons: Sequence[Comparison], *, not_here: bool = False
+) -> Iterator[FlipReason]:
     """Yield what the proof of a program says beside its comparisons; nothing where they agree.
 
     Outputs that differ although the program is proved differ by what comes after lowering. A
-    program that is not proved agrees on these arguments alone.
+    program that is not proved agrees on these arguments alone. Of one that is `not_here`, and so
+    has not run, the proof is all that is known.
     """
     if not claims:
         return
     answer = answer_of(claims)
     outputs = [each for each in comparisons if each.metric == "outputs"]
     is_bitwise = all(leaf.rung == "bitwise" for each in outputs for leaf in each.leaves)
-    what = ""
-    if answer == "proved" and outputs and not is_bitwise:
+    what, outcome = "", _SAFE
+    if not_here and answer in ("proved", "parted"):
+        what = _NOT_HERE[answer]
+    elif answer == "proved" and outputs and not is_bitwise:
         what = _AFTER_LOWERING
     elif answer == "refuted":
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
+        outcome = "different" if not_here else _SAFE
     elif answer == "parted":
         what = "agrees here, not proved: its two forms part; `constparity prove` says where"
     elif answer == "undecided":
         what = f"not proved: {_first(claims, 'undecided')}"
     if what:
-        yield FlipReason(outcome="safe", kind="proof", what=what)
+        yield FlipReason(outcome=outcome, kind="proof", what=what)
 
 
 def _first(claims: Sequence[Claim], answer: Answer) -> str:

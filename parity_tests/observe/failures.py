@@ -31,6 +31,11 @@ def wrong_side(error: WrongSideError, stage: str) -> Failure:
     return Failure(kind="wrong side", stage=stage, type="WrongSideError", message=str(error))
 
 
+def not_here(error: Exception, stage: str) -> Failure:
+    """Describe a program that cannot run here as a failure row."""
+    return Failure(kind="not here", stage=stage, type=type(error).__name__, message=str(error))
+
+
 def exception(error: BaseException, stage: str) -> Failure:
     """Describe an exception as a failure row, its texts cut to what a report can show."""
     type_ = type(error)

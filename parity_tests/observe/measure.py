@@ -28,6 +28,7 @@ from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
+from parity_tests.observe.not_here import NotHereError, is_for_an_abstract_mesh, not_here
 from parity_tests.observe.numbers import numbers_of, with_modules
 from parity_tests.observe.observation import described, observation_of
 from parity_tests.observe.proof_of_side import is_in_form
@@ -112,6 +113,9 @@ def measure(
         failed = _failed(name, side, failures.wrong_side(error, clock.current))
         found = Measured(failed.model_copy(update={"proof": error.proof}))
         due = as_written.Due() if built is not None and built.own.was_called else None
+    except NotHereError as error:
+        failed = _failed(name, side, failures.not_here(error, clock.current))
+        return Measured(failed.model_copy(update={"numbers": error.numbers}))
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
         found = Measured(_failed(name, side, failure))
@@ -136,8 +140,9 @@ def number(
 
     It is lowered for `platforms` as well, which need not be here. Unless `lowers`, it is lowered
     only where its jaxpr does not tell: it is undecided, or not in the form of its side, or has
-    effects, which lowering may lose. What is not lowered has no proof of its side. Whatever the
-    program raises is data, as in `measure`, and `on_traced` is given the same as there.
+    effects, which lowering may lose, or is for an abstract mesh, which lowering may refuse. What is
+    not lowered has no proof of its side. Whatever the program raises is data, as in `measure`, and
+    `on_traced` is given the same as there.
 
     Example::
 
@@ -156,7 +161,7 @@ def number(
                     numbers, facts = numbers_of(made), made.facts
                 jaxpr = numbers.jaxpr
                 tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
-                if lowers or not tells:
+                if lowers or not tells or is_for_an_abstract_mesh(made):
                     made = lowered = stages.lower(made)
                     proof, facts = stages.prove_side(lowered)
                     with clock("number"):
@@ -229,6 +234,8 @@ def _measure(
         is_one_jit = as_written.due(lowered, counted.facts, may_count=may_count) is None
         own = {"is_one_jit": is_one_jit}
         numbers = with_modules(numbers_of(lowered), lowered).model_copy(update=own)
+        if why := not_here(lowered):
+            raise NotHereError(why, numbers)
     compiled = stages.compile_program(lowered, peaks)
     ledger_rows = _ledger_rows(lowered, counted, compiled)
     called = stages.call_program(built, counted, compiled, steady_calls=steady_calls)

@@ -21,7 +21,7 @@ from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.locations import place_of_locations
 from parity_tests.proof.modules import number_module
-from parity_tests.proof.numbers import Numbered, UndecidedError, number
+from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
 from reports.rows import Numbers, ProgramNumber
 
 # Settings of JAX that stand in no jaxpr, and decide what is computed all the same.
@@ -110,23 +110,28 @@ def _number_module(lowered: Lowered, made: Any) -> Numbered:
     return replace(found, digest=number(found.digest, encoded(devices)), by_calls=by_calls)
 
 
-def _settings() -> bytes:
-    return encoded(tuple(getattr(jax.config, name, None) for name in _SETTINGS))
+def digest_of(digest: Number, options: Mapping[str, Any]) -> str:
+    """Return the digest of a program with JAX's settings and its jit options, as a row has it.
+
+    Raises `UndecidedError`.
+    """
+    settings = tuple(getattr(jax.config, name, None) for name in _SETTINGS)
+    return number(digest, encoded(settings), encoded(dict(options))).hex()
 
 
 def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNumber:
-    settings = _settings()
     try:
         found = make()
-        encoded_options = encoded(dict(options))
+        digest = digest_of(found.digest, options)
+        by_calls = digest_of(found.by_calls, options) if found.by_calls else ""
     except UndecidedError as error:
         return ProgramNumber(undecided=str(error))
     # A program may hold objects of any kind, which raise what they like where they are looked at.
     except Exception as error:  # noqa: BLE001
         return ProgramNumber(undecided=f"numbering it raised {named(error)}")
     return ProgramNumber(
-        digest=number(found.digest, settings, encoded_options).hex(),
-        by_calls=number(found.by_calls, settings, encoded_options).hex() if found.by_calls else "",
+        digest=digest,
+        by_calls=by_calls,
         operations=len(found.steps),
         constants=len(found.constants),
         bodies=found.bodies,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, TypeAlias
 
 import jax
@@ -168,11 +168,16 @@ def described(
 
         described(lambda x: x, (np.ones(3),), {})[0].path == "x"
     """
-    return tuple(
-        _argument(f"{name}{jax.tree_util.keystr(path)}", leaf)
-        for name, value in _by_name(fun, args, kwargs)
-        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]
-    )
+    return tuple(_argument(path, leaf) for path, leaf in by_path(fun, args, kwargs))
+
+
+def by_path(
+    fun: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Yield each leaf of the arguments after its path, which begins with the parameter of `fun`."""
+    for name, value in _by_name(fun, args, kwargs):
+        for path, leaf in jax.tree_util.tree_flatten_with_path(value)[0]:
+            yield f"{name}{jax.tree_util.keystr(path)}", leaf
 
 
 def _by_name(
@@ -192,6 +197,8 @@ def _argument(path: str, leaf: Any) -> ArgumentLeaf:
     if isinstance(leaf, _SCALARS):
         digest = hashlib.sha256(repr(leaf).encode("utf-8", "surrogatepass")).hexdigest()
         return ArgumentLeaf(path=path, shape=(), dtype=type(leaf).__name__, sha256=digest)
+    if isinstance(leaf, jax.ShapeDtypeStruct):
+        return ArgumentLeaf(path=path, shape=leaf.shape, dtype=str(leaf.dtype), sha256="")
     if not isinstance(leaf, (np.ndarray, np.generic, jax.Array)):
         return ArgumentLeaf(path=path, shape=(), dtype=type(leaf).__name__, sha256="")
     array = captured_value(leaf)

@@ -247,7 +247,20 @@ def lower(made: Traced) -> Lowered:
     """Lower a program that was traced; the peak of host memory is not measured."""
     built = made.built
     with staged_alone(built.side), built.clock("lower"):
-        return Lowered(built, made.traced, made.traced.lower(), memory.Peak())
+        return Lowered(built, made.traced, _lowered(made.traced), memory.Peak())
+
+
+def _lowered(traced: Any) -> Any:
+    """Lower for the devices of a program, or, where an abstract mesh names none, for this platform.
+
+    JAX asks for a platform then, and lowers up to there.
+    """
+    try:
+        return traced.lower()
+    except ValueError as error:
+        if "lowering_platforms" not in str(error):
+            raise
+        return traced.lower(lowering_platforms=(jax.export.default_export_platform(),))
 
 
 def count(made: Lowered) -> Counted:

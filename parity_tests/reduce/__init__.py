@@ -4,4 +4,7 @@
 `edits` and `pruning` make smaller drafts of it. `draft_to_python` and `stand_alone_file` write each
 draft as a file, which has the text of `harness` in it. `reduce` runs that very file on both sides,
 and `symptom` says whether it shows what the program showed. `search` puts the edits in order.
+
+Where a program's forms part its jaxpr does not show it, and `source` cuts the program's own file.
+`rounds` is the search of that, and of generated programs.
 """

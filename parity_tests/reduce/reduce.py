@@ -300,6 +300,7 @@ def _writable(start: Draft, trials: Trials) -> Draft:
         )
     raise ReduceError(
         "the program's jaxpr does not show the difference by itself: it lies in Python code that "
-        "is traced differently on the two sides, or in state of the program; shown instead: "
+        "is traced differently on the two sides, or in state of the program (`--metric proof` "
+        "cuts its source instead, where the forms part); shown instead: "
         + (trials.last or "parity")
     )

@@ -19,13 +19,11 @@ from parity_tests.judge.verdict import conclude, needs_arbiter
 from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
 from parity_tests.run.context import Context
-from parity_tests.run.hazards import detect_alone, may_hide_hazards
+from parity_tests.run.hazards import detect_alone, hazards_told
 from parity_tests.run.options import side_with_hazards
 from reports.rows import SIDES, Comparison, ProgramRow, Side, TimeComparison
 from reports.views.measured import versions
 
-# What a program does by itself is what it does before the flip.
-_BEFORE: tuple[Side, ...] = ("jax-legacy", "legacy")
 _LATER = "it comes after the last program, which the campaign has not reached"
 
 
@@ -144,7 +142,7 @@ def draft_of(
         findings = Findings(tuple(each.observation for each in evidence.values()), not_run=missing)
     else:
         comparisons, no_arbiter = _compared(evidence, ask_arbiter, always_arbitrate)
-        found = _hazards(recorded, side_with_hazards(context.options), ask_hazards)
+        found = hazards_told(recorded, side_with_hazards(context.options), ask_hazards)
         findings = Findings(
             observed=tuple(each.observation for each in evidence.values()),
             comparisons=comparisons,
@@ -184,28 +182,6 @@ def _compared(
     if truth.missing:
         return comparisons, truth.missing
     return compare_pairs(pairs, truth.outputs), ""
-
-
-def _hazards(
-    recorded: Mapping[Side, Recorded],
-    side: Side | None,
-    ask_hazards: Callable[[str], HazardsFound],
-) -> HazardsFound:
-    """Return the hazards of a program; one that fails by itself has its failure to say why not."""
-    if side is None or side not in recorded:
-        return HazardsFound()
-    failure, found = recorded[side].observation.failure, recorded[side].hazards()
-    before = next((each for each in _BEFORE if each in recorded), side)
-    works_before = recorded[before].observation.failure is None
-    if may_hide_hazards(failure, works_before=works_before) or (found.again and works_before):
-        asked = ask_hazards("")
-        # The process may be lost that was asked.
-        known = found.hazards if asked.not_detected else ()
-        found = asked.model_copy(update={"hazards": known or asked.hazards})
-    elif found.reads:
-        asked = ask_hazards(found.reads)
-        found = asked.model_copy(update={"not_detected": found.not_detected})
-    return found if works_before else found.model_copy(update={"not_detected": ""})
 
 
 def _load(

@@ -9,13 +9,13 @@ reads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.found import HazardsFound
-from parity_tests.evidence.records import log
+from parity_tests.evidence.records import Recorded, log
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, flipped
@@ -29,7 +29,7 @@ from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import KILLED, Lost
 from parity_tests.run.context import Context
 from parity_tests.run.estimates import again
-from reports.rows import DriftCause, Failure, Hazard, HazardKind
+from reports.rows import DriftCause, Failure, Hazard, HazardKind, Side
 
 _EXPLAIN_FAILURES: tuple[HazardKind, ...] = ("captured and donated", "incompatible devices")
 _OF_XLA: tuple[DriftCause, ...] = ("constant folding", "layout or fusion")
@@ -112,6 +112,8 @@ def _read(
 # The process ends before hazards are detected, which come last so that they disturb no figure.
 _LOST = ("crash", "timeout", "memory")
 
+# What a program does by itself is what it does before the flip.
+_BEFORE: tuple[Side, ...] = ("jax-legacy", "legacy")
 # Hazards are read off the traced program. A program that takes too long or too much memory before
 # it is traced is not tried again, unless it does so after the flip alone: its reads may say why.
 _UNTRACED = ("start of the process", "import", "build", "trace")
@@ -125,6 +127,36 @@ def may_hide_hazards(failure: Failure | None, *, works_before: bool) -> bool:
     if failure is None or failure.kind not in _LOST:
         return False
     return works_before or failure.kind == "crash" or failure.stage not in _UNTRACED
+
+
+def hazards_told(
+    recorded: Mapping[Side, Recorded],
+    side: Side | None,
+    ask_hazards: Callable[[str], HazardsFound],
+) -> HazardsFound:
+    """Return the hazards of a program; one that fails by itself has its failure to say why not.
+
+    `side` detects them. A process of its own is asked where that side was lost with the program, or
+    tells too little; it is given what the program had read until then.
+
+    Example::
+
+        hazards_told(recorded, "jax-simplified", lambda reads: detect_alone(job, folder, limits))
+    """
+    if side is None or side not in recorded:
+        return HazardsFound()
+    failure, found = recorded[side].observation.failure, recorded[side].hazards()
+    before = next((each for each in _BEFORE if each in recorded), side)
+    works_before = recorded[before].observation.failure is None
+    if may_hide_hazards(failure, works_before=works_before) or (found.again and works_before):
+        asked = ask_hazards("")
+        # The process may be lost that was asked.
+        known = found.hazards if asked.not_detected else ()
+        found = asked.model_copy(update={"hazards": known or asked.hazards})
+    elif found.reads:
+        asked = ask_hazards(found.reads)
+        found = asked.model_copy(update={"not_detected": found.not_detected})
+    return found if works_before else found.model_copy(update={"not_detected": ""})
 
 
 def detect_alone(job: Job, folder: Path, limits: Limits, reads: str = "") -> HazardsFound:

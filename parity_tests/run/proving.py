@@ -6,22 +6,26 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from parity_tests.evidence import values
 from parity_tests.evidence.folder_layout import ProcessFiles
-from parity_tests.evidence.found import HazardsFound, ModuleEvaluated
+from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedSteps
 from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.proofs import (
+    NOT_ONE_JIT,
     NOT_RUN,
     Evaluation,
     breaking,
     claims_of,
+    deciding,
     folded,
     is_to_evaluate,
+    kind_of,
     need_run,
     place_apart,
     with_evaluation,
@@ -43,13 +47,15 @@ from parity_tests.processes.protocol import (
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.collection import collect, with_sides_that_run
-from parity_tests.run.options import PROVED_ON, CampaignOptions
+from parity_tests.run.hazards import detect_alone, hazards_told
+from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
 from reports.rows import Environment, Failure, Observation, ProgramRow, Side
 from reports.rows.claims import Answer, Claim, Evaluated, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
 
-_NOT_ONE_JIT = (
-    "its user calls more than one jitted function: what its Python does between them is not proved"
+_NOT_REPEATED = (
+    "it is another program each time that it is built, without a flip as well: seed its random "
+    "numbers, and prove it again"
 )
 
 
@@ -74,12 +80,21 @@ def prove(
             has_flag=collected.listing.has_flag,
         )  # fmt: skip
         before, after = options.sides
-        how = options.model_copy(update={"proves": True, "hazards_on": before})
+        # Nothing is timed, so the trace that is numbered shows the hazards.
+        options = options.model_copy(update={"steady_calls": 0})
+        detects = side_with_hazards(options)
+        how = options.model_copy(update={"proves": True, "hazards_on": detects})
         recorded = run_sides(collected.jobs, (before, after), folder, how, progress=progress)
         programs = []
         for number, listed in enumerate(collected.programs):
-            found = [recorded.get((number, side)) for side in (before, after)]
-            row = _row(listed, *found)
+            found = {
+                side: recorded[number, side]
+                for side in (before, after)
+                if (number, side) in recorded
+            }
+            ask = partial(detect_alone, collected.job(number), folder, options.limits)
+            hazards = hazards_told(found, detects, ask)
+            row = _row(listed, found.get(before), found.get(after), hazards)
             if any(each.answer == "parted" for each in row.claims):
                 progress(number, len(collected.programs), f"where {listed.name} parts")
                 asked = Apart(collected.job(number), (before, after), folder / str(number), options)
@@ -93,7 +108,9 @@ def prove(
         )
 
 
-def _row(listed: Listed, before: Recorded | None, after: Recorded | None) -> ProvedProgram:
+def _row(
+    listed: Listed, before: Recorded | None, after: Recorded | None, hazards: HazardsFound
+) -> ProvedProgram:
     def row(answer: Answer, **fields: Any) -> ProvedProgram:
         return ProvedProgram(
             name=listed.name, target=listed.target, source=listed.source, answer=answer, **fields
@@ -108,15 +125,15 @@ def _row(listed: Listed, before: Recorded | None, after: Recorded | None) -> Pro
         # One jit around several that its user calls may fail where they do not.
         is_one_jit = one.numbers is None or one.numbers.is_one_jit
         answer: Answer = "refuted" if is_one_jit else "undecided"
-        why = "" if is_one_jit else _NOT_ONE_JIT
+        why = "" if is_one_jit else NOT_ONE_JIT
         said = f"after the flip: {_said(two.failure)}"
         return row(
             answer,
             failure=said,
-            hazards=breaking(before.hazards().hazards),
+            hazards=breaking(hazards.hazards),
             reservations=tuple(filter(None, [why])),
         )
-    claims, hazards = claims_of(one, two), before.hazards()
+    claims = claims_of(one, two)
     return row(
         answer_of(claims),
         claims=claims,
@@ -136,15 +153,15 @@ def _reservations(observation: Observation, hazards: HazardsFound) -> tuple[str,
     if hazards.not_detected:
         found.append(f"its hazards are not known: {hazards.not_detected}")
     if observation.numbers is not None and not observation.numbers.is_one_jit:
-        found.append(_NOT_ONE_JIT)
+        found.append(NOT_ONE_JIT)
     return tuple(found)
 
 
 def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> tuple[Claim, ...]:
-    """Return the claims of a program of a campaign that are not proved, with the place of each.
+    """Return the claims of a program of a campaign, with the place of each whose forms part.
 
-    Both forms are numbered once more, in processes of their own. Empty where all are proved, or
-    undecided, and where the campaign compared no forms of stock JAX.
+    Both forms are numbered once more, in processes of their own. Empty where no forms part and the
+    program is proved, and where the campaign compared no forms of stock JAX.
 
     Example::
 
@@ -152,9 +169,42 @@ def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> 
     """
     if row.flip is None or (row.flip.left, row.flip.right) != PROVED_ON:
         return ()
+    claims = row.flip.claims
+    if deciding(claims) is None and not any(each.answer in _APART for each in claims):
+        return ()
     job = Job(number=0, name=row.name, target=row.target)
-    apart = [each for each in row.flip.claims if each.answer in _APART]
-    return Apart(job, PROVED_ON, folder, options).with_places(apart)
+    return Apart(job, PROVED_ON, folder, options).with_places(claims)
+
+
+def first_alike(targets: Sequence[str], claim: Claim, options: CampaignOptions) -> str | None:
+    """Return the first of programs, by their targets, that is not proved for the reason of `claim`.
+
+    Each has both forms numbered in processes of its own sides; nothing is compiled or called. None
+    where there is no such program.
+
+    Example::
+
+        first_alike(["smaller.py:step"], deciding(claims), options)
+    """
+    jobs = [
+        Job(number=number, name=target.rpartition(":")[2], target=target)
+        for number, target in enumerate(targets)
+    ]
+    sides = options.sides[0], options.sides[1]
+    how = options.model_copy(update={"proves": True})
+    with temporary_folder() as folder:
+        recorded = run_sides(jobs, sides, folder, how)
+        for job in jobs:
+            before, after = (recorded.get((job.number, side)) for side in sides)
+            claims = claims_of(before.observation, after.observation) if before and after else ()
+            found = deciding(claims)
+            if found is None or kind_of(found)[:3] != kind_of(claim)[:3]:
+                continue
+            apart = Apart(job, sides, folder / "apart" / str(job.number), options)
+            [found] = apart.with_places([found])
+            if kind_of(found) == kind_of(claim):
+                return job.target
+    return None
 
 
 # Where effects differ in number, there is a first place as well.
@@ -181,7 +231,7 @@ class Apart:
 
     def looked_into(self, row: ProvedProgram) -> ProvedProgram:
         """Return a row with the place of each claim whose forms part, and what they evaluate to."""
-        evaluate = self.evaluated if _NOT_ONE_JIT not in row.reservations else _not_evaluated
+        evaluate = self.evaluated if NOT_ONE_JIT not in row.reservations else _not_evaluated
         claims = tuple(
             evaluate(each) if is_to_evaluate(each) else each
             for each in self.with_places(row.claims)
@@ -202,14 +252,8 @@ class Apart:
         )
         if isinstance(before, Lost) or isinstance(after, Lost):
             return tuple(claims)
-        places = (
-            place_apart(one.steps, two.steps)
-            for one, two in zip(before.forms, after.forms, strict=True)
-        )
-        return tuple(
-            each.model_copy(update={"place": next(places)}) if each in apart else each
-            for each in claims
-        )
+        placed = map(_placed, apart, before.forms, after.forms)
+        return tuple(next(placed) if each in apart else each for each in claims)
 
     def evaluated(self, claim: Claim) -> Claim:
         """Return a claim on modules with what the reference interpreter makes of both."""
@@ -245,6 +289,12 @@ class Apart:
         return Asking(question, side, folder, limits)
 
 
+def _placed(claim: Claim, before: NumberedSteps, after: NumberedSteps) -> Claim:
+    if claim.before and before.digest not in ("", claim.before):
+        return claim.model_copy(update={"reason": _NOT_REPEATED})
+    return claim.model_copy(update={"place": place_apart(before.steps, after.steps)})
+
+
 def _why_lost(lost: Lost) -> str:
     """Say why the interpreter has no results; it ends the process with a line that says so."""
     if lost.kind != "crash":
@@ -257,7 +307,7 @@ _INTERPRETER = "LLVM ERROR: "
 
 
 def _not_evaluated(claim: Claim) -> Claim:
-    return claim.model_copy(update={"evaluated": Evaluated(why_not=_NOT_ONE_JIT)})
+    return claim.model_copy(update={"evaluated": Evaluated(why_not=NOT_ONE_JIT)})
 
 
 # -- before anything runs --------------------------------------------------------------------------

@@ -6,8 +6,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from parity_tests.evidence.tolerance_ladder import RUNGS
-from reports.documents.proofs import is_told, reasons_of
+from reports.documents.proofs import is_told
 from reports.rows.claims import ANSWERS
+from reports.rows.proofs import reasons_of
 from reports.rows.suite import SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
     RUNGS_IN_WORDS,

@@ -83,7 +83,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=[],
         metavar="RULE",
         help="measure the collected programs after the tests, and fail as `constparity run "
-        "--fail-on RULE` does, as in slower:20%%; repeatable",
+        "--fail-on RULE` does, as in slower:20%%; with --constparity=prove as `constparity prove` "
+        "does, as in not-proved:parted; repeatable",
     )
     group.addoption(
         "--constparity-report",
@@ -111,7 +112,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
 
             collecting = CollectingPlugin(options.constparity_collect)
             early_config.pluginmanager.register(collecting, "constparity-collect")
-        if options.constparity_fail:
+        if options.constparity_fail and options.constparity != "prove":
             from parity_tests.suites.measuring import Measuring
 
             measuring = Measuring(suite, options.constparity_collect, options.constparity_fail)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -29,6 +29,8 @@ from parity_tests.own_jit import options_in
 from parity_tests.suites.describing import captured_arrays, describe
 from parity_tests.suites.recording import Recorder, Seen
 from reports.rows.claims import Claim
+from reports.rows.fail_rules import FailRule, parse
+from reports.rows.flip import FlipReason
 from reports.rows.proofs import Proof
 from reports.rows.suite import SuiteDifference
 
@@ -40,9 +42,12 @@ _DERIVED = (
 _RAISED = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)
 
 
-def prove_with(recorder: Recorder) -> Prover:
-    """Let a prover be told all programs that JAX traces from now on, and return it."""
-    prover = Prover(recorder)
+def prove_with(recorder: Recorder, rules: Sequence[str] = ()) -> Prover:
+    """Let a prover be told all programs that JAX traces from now on, and return it.
+
+    A program that is refuted, or breaks one of `rules`, fails its test.
+    """
+    prover = Prover(recorder, parse(",".join(("not-proved:refuted", *rules))))
     watch_traces(prover)
     return prover
 
@@ -50,8 +55,8 @@ def prove_with(recorder: Recorder) -> Prover:
 class Prover:
     """The watcher of JAX's traces: proves each program once, and records the answer."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
+    def __init__(self, recorder: Recorder, rules: Sequence[FailRule]) -> None:
+        self._recorder, self._rules = recorder, rules
         self._here = threading.local()  # whether this thread is proving
         # Hazards depend on the arguments of a call, of which each kind is looked at once.
         self._kinds: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
@@ -88,9 +93,10 @@ class Prover:
             found = known or proved(trace)
         except Exception as error:  # noqa: BLE001
             found = _undecided(f"proving it raised {named(error)}")
-        self._recorder.proved(seen, _contract(trace, found, captures=seen.row.captured > 0))
-        if found.answer == "refuted":
-            self._recorder.differs(_difference(seen, trace, found))
+        proof = _contract(trace, found, captures=seen.row.captured > 0)
+        self._recorder.proved(seen, proof)
+        if any(each.is_broken_by(proof) for each in self._rules):
+            self._recorder.differs(_difference(seen, trace, proof))
 
 
 def _kind(trace: StockTrace) -> Any:
@@ -180,7 +186,15 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> Proof:
     )
 
 
-def _difference(seen: Seen, trace: StockTrace, found: Claim) -> SuiteDifference:
+def _difference(seen: Seen, trace: StockTrace, proof: Proof) -> SuiteDifference:
+    hazards = [
+        FlipReason(
+            outcome="safe", kind="hazard", subject=each.kind, what=f"{each.kind}: {each.what}",
+            where=f"{each.file}:{each.line}" if each.file else "", action=each.fix,
+        )
+        for each in proof.hazards
+    ]  # fmt: skip
+    notes = [FlipReason(outcome="safe", kind="note", what=each) for each in proof.reservations]
     return SuiteDifference(
         test="",  # the recorder knows which
         phase="",
@@ -191,5 +205,6 @@ def _difference(seen: Seen, trace: StockTrace, found: Claim) -> SuiteDifference:
         left="legacy",
         right="simplified",
         captured=captured_arrays(trace.form.closed_jaxpr),
-        claim=found,
+        claim=proof.claims[0],
+        reasons=(*hazards, *notes),
     )

@@ -34,13 +34,13 @@ SETTINGS: dict[str, Setting] = {
     "collect": Setting("file", _ALL),
     "xfail": Setting("files", ("both", "prove")),
     "baseline": Setting("file", ("both",)),
-    "fail": Setting("texts", ("both",)),
+    "fail": Setting("texts", ("both", "prove")),
     "report": Setting("reports", ("both", "prove", "jax-both")),
 }
 # Options that compare, in the order in which a message names them; `--constparity=both` has all.
 _COMPARING = ("xfail", "baseline", "update", "fail", "report")
 # Of these, and of others, what a mode that runs each program once on stock JAX has no use for.
-_RUNNING = ("baseline", "update", "fail", "collect")
+_RUNNING = ("baseline", "update", "collect")
 
 
 class SettingsError(ValueError):
@@ -77,13 +77,38 @@ def apply_project(options: Any, folder: Path) -> None:
     for name, value in checked(table.get("pytest", {}), str(file)).items():
         is_unset = not getattr(options, f"constparity_{name}")
         if is_unset and options.constparity in SETTINGS[name].modes:
-            setattr(options, f"constparity_{name}", _below(file.parent, SETTINGS[name], value))
+            found = _below(file.parent, SETTINGS[name], value)
+            if name == "fail" and options.constparity == "prove":
+                found = _of_proofs(found)
+            setattr(options, f"constparity_{name}", found)
     options.constparity_sees = options.constparity_sees or "legacy"
+    if options.constparity == "prove":
+        _check_rules(options.constparity_fail)
+        return
     if options.constparity_fail and not options.constparity_collect:
         raise SettingsError(
             "--constparity-fail: name a folder with --constparity-collect=DIR; the programs in it "
             "are measured after the tests"
         )
+
+
+def _of_proofs(texts: list[str]) -> list[str]:
+    """Leave out the rules of a project that are about measurements: other modes have them."""
+    from reports.rows.fail_rules import FailRuleError, of_proofs, parse
+
+    try:
+        return [rule.text for text in texts for rule in of_proofs(parse(text))]
+    except FailRuleError as error:
+        raise SettingsError(f"fail of {TABLE}: {error}") from error
+
+
+def _check_rules(texts: list[str]) -> None:
+    from reports.rows.fail_rules import FailRuleError, check_of_proofs, parse
+
+    try:
+        check_of_proofs(parse(",".join(texts or ())))
+    except FailRuleError as error:
+        raise SettingsError(f"--constparity-fail: {error}") from error
 
 
 def checked(table: Any, file: str) -> Mapping[str, Any]:

@@ -54,6 +54,7 @@ class SuitePlugin:
         self._judges = self._mode in ("both", "prove")
         self._journal = Journal()
         self._recorder = Recorder(self._journal)
+        self._rules: list[str] = options.constparity_fail
         self._watcher: Any = None
         self._is_worker = False
         self._folder: Path | None = None  # None where another plugin refuses to be configured
@@ -88,7 +89,7 @@ class SuitePlugin:
         elif self._mode == "prove":
             from parity_tests.suites.proving import prove_with
 
-            self._watcher = prove_with(self._recorder)
+            self._watcher = prove_with(self._recorder, self._rules)
         if self._judges:
             os.register_at_fork(after_in_child=self._in_child)
 

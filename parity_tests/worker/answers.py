@@ -311,10 +311,11 @@ def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedForms:
     for each in request.forms:
         try:
             found = numbers.numbered(each.of, lowered, each.platform)
+            digest = numbers.digest_of(found.digest, lowered.built.own.options)
         except UndecidedError as error:
             forms.append(NumberedSteps(none=str(error)))
         else:
-            forms.append(NumberedSteps(steps=tuple(numbers.steps_of(found))))
+            forms.append(NumberedSteps(digest=digest, steps=tuple(numbers.steps_of(found))))
     return NumberedForms(forms=tuple(forms))
 
 

@@ -231,30 +231,32 @@ class _Runner:
             finally:
                 self.process.has_imported(job.target)
             once = hazards.BuiltOnce(program, records=not watches) if how.hazards else None
+            target, noting = once.program if once else program, traces.note if watches else None
             if how.proves:
-                found = measure.number(
-                    once.program if once else program,
+                observed = measure.number(
+                    target,
                     how.side,
                     name=job.name,
                     platforms=how.platforms,
                     lowers=job.lowers,
                     on_stage=lambda name: self.say(f"stage {name}"),
-                    on_traced=traces.note if watches and not fresh else None,
+                    on_traced=noting,
                 )
-                return measure.Measured(found), once
-            measured = measure.measure(
-                once.program if once else program,
-                how.side,
-                name=job.name,
-                on_stage=lambda name: self.say(f"stage {name}"),
-                on_measured=keep,
-                on_traced=traces.note if watches and not fresh else None,
-                steady_calls=how.steady_calls,
-                exact_peaks=fresh or how.exact_peaks,
-                fresh=fresh,
-                reload=how.reload,
-                flips="called" if fresh else how.flips,
-            )
+                measured = measure.Measured(observed)
+            else:
+                measured = measure.measure(
+                    target,
+                    how.side,
+                    name=job.name,
+                    on_stage=lambda name: self.say(f"stage {name}"),
+                    on_measured=keep,
+                    on_traced=None if fresh else noting,
+                    steady_calls=how.steady_calls,
+                    exact_peaks=fresh or how.exact_peaks,
+                    fresh=fresh,
+                    reload=how.reload,
+                    flips="called" if fresh else how.flips,
+                )
         if once is not None and watches:
             once.has_read = traces.has_read
         return measured, once

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from reports.document import (
     Cell,
     Document,
@@ -16,9 +14,8 @@ from reports.document import (
     cells,
     columns,
 )
-from reports.rows.claims import ANSWERS, MEANINGS, Answer, Claim, Evaluated
-from reports.rows.proofs import Proof, Proofs, ProvedProgram
-from reports.views.texts import counted
+from reports.rows.claims import ANSWERS, MEANINGS, Answer
+from reports.rows.proofs import Proof, Proofs, ProvedProgram, reasons_of
 
 TONES: dict[Answer, Tone] = {
     "refuted": "bad", "parted": "warn", "undecided": "warn", "failed": "warn", "proved": "good",
@@ -82,60 +79,6 @@ def state_of(program: Proof) -> str:
     if program.may_break:
         parts.append("may still break")
     return ", ".join(parts)
-
-
-def reasons_of(program: Proof) -> Iterator[str]:
-    """Yield a sentence for each reason why a program is not proved, or may break all the same."""
-    if program.failure:
-        yield program.failure
-    for claim in program.claims:
-        if claim.answer != "proved":
-            of = f"{claim.of} for {claim.platform}" if claim.platform else claim.of
-            yield f"{of}: {claim.answer}: {reason_of(claim)}"
-        if claim.evaluated is not None:
-            yield f"{of}: {evaluated_to(claim.evaluated)}"
-    for fold in program.folded:
-        where = f" ({fold.file}:{fold.line})" if fold.file else ""
-        yield f"XLA folds {fold.gist} before the flip alone, so bits may differ{where}"
-    alike: dict[tuple[str, str, str], list[str]] = {}
-    for hazard in program.hazards:
-        where = f"{hazard.file}:{hazard.line}" if hazard.file else ""
-        alike.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(where)
-    for (kind, what, fix), places in alike.items():
-        where = ", ".join(each for each in dict.fromkeys(places) if each)
-        yield f"{kind}: {what}; {fix}" + (f" ({where})" if where else "")
-    yield from program.reservations
-
-
-def reason_of(claim: Claim) -> str:
-    """Say why a claim is not proved, with the place where the forms part."""
-    place = claim.place
-    if place is None:
-        return claim.reason
-    where = f"{place.file}:{place.line}: " if place.file else ""
-    before, after = place.before or "nothing in its place", place.after or "nothing in its place"
-    return f"{where}{before} before the flip, {after} after it"
-
-
-def evaluated_to(found: Evaluated) -> str:
-    """Say what the reference interpreter made of both modules, or why it made nothing of them."""
-    if other := found.other:
-        index = f"[{', '.join(map(str, other.index))}] of " if other.index else ""
-        more = f", the first of {other.elements:,} that differ" if other.elements > 1 else ""
-        return (
-            f"the reference interpreter gives other bits on {other.inputs}: {other.before} before "
-            f"the flip and {other.after} after it, at {index}result{other.result}{more}"
-        )
-    said = []
-    if found.equal_on:
-        inputs = f"{counted(len(found.equal_on), 'input')} ({', '.join(found.equal_on)})"
-        said.append(
-            "the reference interpreter gives the same bits, up to NaNs and signs of zeros, on "
-            f"{inputs}; this proves nothing of others"
-        )
-    if found.why_not:
-        said.append(f"not evaluated{' on more' if said else ''}: {found.why_not}")
-    return "; ".join(said)
 
 
 def place_of(program: ProvedProgram) -> tuple[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -45,8 +45,8 @@ class ReportRequest:
     """A report that somebody asked for: in which format, and where.
 
     `path` is None for standard output. A report in CSV or Parquet has a file for each table, which
-    `parts` are the requests for; `table` says which one a request is for. `link` is the address of
-    the whole report, which a comment links to; "" where there is none.
+    `parts` and `parts_of` are the requests for; `table` says which one a request is for. `link` is
+    the address of the whole report, which a comment links to; "" where there is none.
 
     Example::
 
@@ -71,10 +71,14 @@ class ReportRequest:
             >>> [str(each) for each in ReportRequest("csv", Path("out.csv")).parts]
             ['csv:out.csv', 'csv:out.metrics.csv', 'csv:out.captured_arrays.csv']
         """
+        return self.parts_of(TABLES)
+
+    def parts_of(self, tables: Iterable[TableName]) -> tuple[ReportRequest, ...]:
+        """Return a request for each file of a result that has these tables."""
         path = self.path
         if self.format not in _OF_TABLES or path is None:
             return (self,)
-        others = (each for each in TABLES if each != self.table)
+        others = (each for each in tables if each != self.table)
         return (
             self,
             *(
@@ -86,7 +90,7 @@ class ReportRequest:
         )
 
 
-_OF_TABLES: dict[ReportFormat, Callable[[Campaign | Grid, TableName], Content]] = {
+_OF_TABLES: dict[ReportFormat, Callable[[Campaign | Grid | Proofs, TableName], Content]] = {
     "csv": tables.render_csv,
     "parquet": tables.render_parquet,
 }
@@ -99,6 +103,7 @@ _LIBRARIES: dict[ReportFormat, tuple[str, ...]] = {
 _WITH_RULES: dict[tuple[type[Row], ReportFormat], Callable[[Any, Sequence[FailRule]], str]] = {
     (Campaign, "junit"): junit_file.render,
     (Grid, "junit"): junit_file.render_grid,
+    (Proofs, "junit"): proofs.render_junit,
 }
 _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (Campaign, "html"): html_page.render,
@@ -111,7 +116,6 @@ _OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
     (SuiteRuns, "junit"): suite_runs.render_junit,
     (SuiteRuns, "sarif"): suite_runs.render_sarif,
     (SuiteRuns, "json"): json_file.render,
-    (Proofs, "junit"): proofs.render_junit,
     (Proofs, "sarif"): proofs.render_sarif,
     (Proofs, "json"): json_file.render,
     (Bench, "svg"): bench_plot.render,
@@ -128,7 +132,6 @@ FORMATS: tuple[ReportFormat, ...] = (
     *_OF_TABLES,
 )
 GRID_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "json", *_OF_TABLES)
-# Of a test-suite, and of proofs.
 SUITE_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "sarif", "json")
 # The names that files of a format usually end in, where that is not the name of the format.
 _SUFFIXES: dict[str, str] = {"comment": "md", "junit": "xml"}
@@ -209,7 +212,7 @@ def render_report(
 
         render_report("md", load_campaign("report.json")).startswith("# constparity")
     """
-    if format_ in _OF_TABLES and isinstance(result, Campaign | Grid):
+    if format_ in _OF_TABLES and isinstance(result, Campaign | Grid | Proofs):
         return _OF_TABLES[format_](result, table)
     kind = type(result), format_
     if kind in _WITH_RULES:

@@ -1,16 +1,17 @@
 """Proofs of programs as JUnit XML and as SARIF.
 
-In JUnit a program that is refuted is a failure; one that is not proved, or that may break all the
-same, is an error, for it is not known. SARIF has each of these at the line that it is about.
+In JUnit a program that breaks a rule is a failure where it is refuted, and an error where it is not
+proved, or may break all the same, for it is not known. SARIF has each that is not proved or may
+break, at the line that it is about.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from junitparser.xunit2 import TestCase
 
-from reports.documents.proofs import place_of, reasons_of, state_of
+from reports.documents.proofs import place_of, state_of
 from reports.output import sarif
 from reports.output.junit_file import (
     Outcome,
@@ -22,24 +23,28 @@ from reports.output.junit_file import (
     suite_of,
 )
 from reports.rows.claims import ANSWERS, MEANINGS
-from reports.rows.proofs import Proofs, ProvedProgram
+from reports.rows.fail_rules import DEFAULT_RULES, DEFAULT_RULES_OF_PROOFS, FailRule
+from reports.rows.proofs import Proofs, ProvedProgram, reasons_of
 
 _MAY_BREAK = "may-break"
 
 
-def render_junit(proofs: Proofs) -> str:
-    """Render proofs as JUnit XML, a case for each program."""
-    cases = [_case(each) for each in proofs.programs]
+def render_junit(proofs: Proofs, rules: Sequence[FailRule] = DEFAULT_RULES_OF_PROOFS) -> str:
+    """Render proofs as JUnit XML, a case for each program; `rules` decide what fails."""
+    if rules is DEFAULT_RULES:  # those of runs: nobody has named any
+        rules = DEFAULT_RULES_OF_PROOFS
+    cases = [_case(each, rules) for each in proofs.programs]
     properties = [("answer", proofs.headline), ("sides", " and ".join(proofs.sides))]
     return document([suite_of("constparity prove", cases, properties, created=proofs.created)])
 
 
-def _case(program: ProvedProgram) -> TestCase:
+def _case(program: ProvedProgram, rules: Sequence[FailRule]) -> TestCase:
     outcome: Outcome | None = None
     reasons = list(reasons_of(program))
-    if program.answer == "refuted":
+    broken = [each for each in rules if each.is_broken_by(program)]
+    if any(each.status_of_proof == "difference" for each in broken):
         outcome = failure(program.answer, reasons)
-    elif program.answer != "proved" or program.may_break:
+    elif broken:
         outcome = error(_rule_of(program), reasons)
     properties = [("state", state_of(program)), ("captured arrays", program.captured)]
     return case(program.name, module_of(program.source), outcome, properties)

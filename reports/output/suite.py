@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from junitparser.xunit2 import TestCase
 
-from reports.documents.proofs import reasons_of
 from reports.documents.suite import state_and_tone
 from reports.output import sarif
 from reports.output.junit_file import (
@@ -26,6 +25,7 @@ from reports.output.junit_file import (
     suite_of,
 )
 from reports.output.sarif import MOST_RESULTS
+from reports.rows.proofs import reasons_of
 from reports.rows.suite import SuiteArray, SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
     answer,

@@ -12,22 +12,27 @@ from reports import frames
 from reports.frames import missing
 from reports.rows import Campaign
 from reports.rows.grid import Grid
+from reports.rows.proofs import Proofs
 from reports.views.texts import visible
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-TableName = Literal["programs", "metrics", "captured_arrays"]
+TableName = Literal["programs", "metrics", "captured_arrays", "claims"]
 TABLES: dict[TableName, Callable[[Campaign | Grid], DataFrame]] = {
     "programs": frames.programs,
     "metrics": frames.metrics,
     "captured_arrays": frames.captured_arrays,
 }
+TABLES_OF_PROOFS: dict[TableName, Callable[[Proofs], DataFrame]] = {
+    "programs": frames.proved_programs,
+    "claims": frames.claims,
+}
 # A spreadsheet takes a cell that begins with one of these as a formula, and runs it.
 _FORMULA = re.compile(r"^\s*[=+\-@]|^[\t\r\n]")
 
 
-def render_csv(result: Campaign | Grid, table: TableName = "programs") -> str:
+def render_csv(result: Campaign | Grid | Proofs, table: TableName = "programs") -> str:
     """Render a table as CSV with a header; what is missing is an empty cell.
 
     A text that a spreadsheet would run as a formula has an apostrophe before it, and control
@@ -35,22 +40,26 @@ def render_csv(result: Campaign | Grid, table: TableName = "programs") -> str:
 
     Raises `TablesMissingError` where pandas is not installed.
     """
-    frame = TABLES[table](result)
+    frame = _table(result, table)
     texts = frame.select_dtypes("string").columns
     frame[texts] = frame[texts].map(_harmless, na_action="ignore")
     text: str = frame.to_csv(index=False, lineterminator="\n")
     return text
 
 
-def render_parquet(result: Campaign | Grid, table: TableName = "programs") -> bytes:
+def render_parquet(result: Campaign | Grid | Proofs, table: TableName = "programs") -> bytes:
     """Render a table as Parquet; each column keeps its dtype, and each text is as it was.
 
     Raises `TablesMissingError` where pandas or pyarrow is not installed.
     """
     check_installed("pandas", "pyarrow")
     buffer = io.BytesIO()
-    TABLES[table](result).to_parquet(buffer, engine="pyarrow", index=False)
+    _table(result, table).to_parquet(buffer, engine="pyarrow", index=False)
     return buffer.getvalue()
+
+
+def _table(result: Campaign | Grid | Proofs, table: TableName) -> DataFrame:
+    return TABLES_OF_PROOFS[table](result) if isinstance(result, Proofs) else TABLES[table](result)
 
 
 def check_installed(*libraries: str) -> None:

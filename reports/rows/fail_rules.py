@@ -15,11 +15,13 @@ from typing import Literal, get_args
 
 from reports.rows.campaign import Campaign
 from reports.rows.captured_array import HazardKind
+from reports.rows.claims import ANSWERS, Answer, answer_of
 from reports.rows.flip import FlipReason
 from reports.rows.grid import Grid
 from reports.rows.grid_row import CellState, GridRow, VersionChange, VersionOutcome
 from reports.rows.headline import agreement_of
 from reports.rows.program_row import ProgramRow
+from reports.rows.proofs import Proof, Proofs
 from reports.rows.row import SIDES, Side
 
 RuleName = Literal[
@@ -31,6 +33,7 @@ RuleName = Literal[
     "slower",
     "larger",
     "hazard",
+    "not-proved",
     "version-change",
 ]
 RULE_NAMES: tuple[RuleName, ...] = get_args(RuleName)
@@ -41,6 +44,8 @@ Status = Literal["difference", "could not compare"]
 # Without "version-change": what a release changes in both modes says nothing of the flip. A program
 # that it makes fail cannot be compared, and breaks a rule all the same.
 DEFAULT = "different,placement,new-failure,not-compared"
+# With "hazard", placement among them: nothing has shown that a proved program does not break by it.
+DEFAULT_OF_PROOFS = "different,new-failure,not-compared,hazard"
 
 _NUMBER = re.compile(r"(\d+(?:\.\d+)?)(%|x)")
 
@@ -53,7 +58,8 @@ class FailRuleError(ValueError):
 class FailRule:
     """One rule: `limit` is the largest ratio that passes.
 
-    `subject` is a word of a hazard's kind, or the side that a change of version is looked for on.
+    `subject` is a word of a hazard's kind, an answer of a proof, or the side that a change of
+    version is looked for on.
     """
 
     text: str
@@ -64,10 +70,23 @@ class FailRule:
     @property
     def status(self) -> Status:
         """What the process exits with where the rule is broken."""
-        return "could not compare" if self.name == "not-compared" else "difference"
+        is_unknown = self.name == "not-compared" or self._is_open
+        return "could not compare" if is_unknown else "difference"
 
-    def is_broken_by(self, row: ProgramRow) -> bool:
-        """Say whether a program breaks the rule."""
+    @property
+    def status_of_proof(self) -> Status:
+        """What `constparity prove` exits with: what may break is not known to."""
+        is_known = self.name in ("different", "new-failure") or self.subject == "refuted"
+        return "difference" if is_known else "could not compare"
+
+    @property
+    def _is_open(self) -> bool:
+        return self.name == "not-proved" and self.subject != "refuted"
+
+    def is_broken_by(self, row: ProgramRow | Proof) -> bool:
+        """Say whether a program breaks the rule. Nothing is measured of one that is proved."""
+        if isinstance(row, Proof):
+            return self.name in _BROKEN_BY_PROOF and _BROKEN_BY_PROOF[self.name](self, row)
         return any(_BROKEN[self.name](self, row))
 
 
@@ -103,6 +122,34 @@ def broken(campaign: Campaign, rules: Sequence[FailRule]) -> list[Broken]:
     return [each for each in found if each.programs]
 
 
+def broken_by_proofs(proofs: Proofs, rules: Sequence[FailRule]) -> list[Broken]:
+    """Return the rules that proved programs break, in their order."""
+    found = [
+        Broken(
+            rule,
+            tuple(each.name for each in proofs.programs if rule.is_broken_by(each)),
+            rule.status_of_proof,
+        )
+        for rule in rules
+    ]
+    return [each for each in found if each.programs]
+
+
+def of_proofs(rules: Sequence[FailRule]) -> tuple[FailRule, ...]:
+    """Return the rules that proofs can break; others are about what a run measures."""
+    return tuple(each for each in rules if each.name in _BROKEN_BY_PROOF)
+
+
+def check_of_proofs(rules: Sequence[FailRule]) -> None:
+    """Make sure that proofs can break each rule. Raises `FailRuleError` for one on measurements."""
+    for each in rules:
+        if each not in of_proofs(rules):
+            raise FailRuleError(
+                f"{each.text!r} is about what a run measures, and nothing is run; the rules of "
+                f"proofs are {', '.join(_BROKEN_BY_PROOF)}"
+            )
+
+
 def _rule(text: str) -> FailRule:
     name, colon, rest = text.partition(":")
     known = next((each for each in RULE_NAMES if each == name), None)
@@ -114,6 +161,8 @@ def _rule(text: str) -> FailRule:
         return FailRule(text, known, limit=_limit(text, rest))
     if colon and known == "hazard":
         return FailRule(text, known, subject=_subject(text, rest))
+    if colon and known == "not-proved":
+        return FailRule(text, known, subject=_answer(text, rest))
     if colon and known == "version-change":
         return FailRule(text, known, subject=_side(text, rest))
     if colon:
@@ -139,6 +188,14 @@ def _subject(text: str, rest: str) -> str:
     if not rest or not any(rest.lower() in kind.lower() for kind in kinds):
         raise FailRuleError(f"{text!r} names no hazard; the hazards are {', '.join(kinds)}")
     return rest.lower()
+
+
+def _answer(text: str, rest: str) -> Answer:
+    answers = [each for each in ANSWERS if each != "proved"]
+    answer = next((each for each in answers if each == rest), None)
+    if answer is None:
+        raise FailRuleError(f"{text!r} names no answer; the answers are {', '.join(answers)}")
+    return answer
 
 
 def _side(text: str, rest: str) -> Side:
@@ -200,6 +257,15 @@ def _hazard(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
     yield from (rule.subject in each.kind.lower() for each in row.hazards)
 
 
+def _not_proved(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+    claims = row.flip.claims if row.flip else ()
+    yield _is_answer(rule, answer_of(claims) if claims else "failed")
+
+
+def _is_answer(rule: FailRule, answer: Answer) -> bool:
+    return answer == rule.subject if rule.subject else answer != "proved"
+
+
 def _version_change(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
     yield False  # a campaign has one version
 
@@ -213,11 +279,47 @@ _BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
     "slower": _slower,
     "larger": _larger,
     "hazard": _hazard,
+    "not-proved": _not_proved,
     "version-change": _version_change,
 }
 
 
-DEFAULT_RULES = parse(DEFAULT)
+# -- what breaks each rule, of proofs --------------------------------------------------------------
+
+
+def _refuted(rule: FailRule, proof: Proof) -> bool:
+    return proof.answer == "refuted" and not proof.failure
+
+
+def _fails_after(rule: FailRule, proof: Proof) -> bool:
+    return proof.answer == "refuted" and bool(proof.failure)
+
+
+def _not_known(rule: FailRule, proof: Proof) -> bool:
+    return proof.answer not in ("proved", "refuted") or bool(proof.reservations)
+
+
+def _places_otherwise(rule: FailRule, proof: Proof) -> bool:
+    return any(each.kind == "placement of outputs" for each in proof.hazards)
+
+
+def _may_break(rule: FailRule, proof: Proof) -> bool:
+    # What XLA folds breaks nothing, so it has to be named.
+    hazards = (*proof.hazards, *proof.folded) if rule.subject else proof.hazards
+    return any(rule.subject in each.kind.lower() for each in hazards)
+
+
+_BROKEN_BY_PROOF: dict[RuleName, Callable[[FailRule, Proof], bool]] = {
+    "different": _refuted,
+    "placement": _places_otherwise,
+    "new-failure": _fails_after,
+    "not-compared": _not_known,
+    "hazard": _may_break,
+    "not-proved": lambda rule, proof: _is_answer(rule, proof.answer),
+}
+
+
+DEFAULT_RULES, DEFAULT_RULES_OF_PROOFS = parse(DEFAULT), parse(DEFAULT_OF_PROOFS)
 
 
 # -- the rule on versions -------------------------------------------------------------------------

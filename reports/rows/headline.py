@@ -6,7 +6,7 @@ Both lines are worked out from the rows. Every output begins with them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from reports.rows.claims import answer_of as answer_of_claims
@@ -97,20 +97,48 @@ def _question(
 ) -> str:
     if flip is None:
         return "flip: not asked, for no two sides across the flip were compared"
-    names = [row.name for row in judged if answer_of(row.flip) == flip]
+    proved = sum(row.is_proof_alone for row in judged)
+    names = [row.name for row in judged if answer_of(row.flip) == flip and not row.is_proof_alone]
     total = f"{len(judged):,} programs"
     said = {
         "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
         "yes, at a price": f"It costs {counts[flip]:,} of {total} something{listed_names(names)}",
         "placed otherwise": f"It places or commits outputs of {counts[flip]:,} of {total} "
         f"elsewhere{listed_names(names)}",
-        "not known": f"Nothing can be said of {counts[flip]:,} of {total}{listed_names(names)}",
+        "not known": _not_known(names, proved, total),
         "no": f"It breaks or changes {counts[flip]:,} of {total}{listed_names(names)}",
     }[flip]
-    others = [_counted(each, count) for each, count in counts.items() if each != flip]
+    others = [
+        said
+        for each, count in counts.items()
+        if each != flip
+        for said in _of_others(each, count, proved)
+    ]
     rest = f"; of the others, {', '.join(others)}" if others else ""
     todo = f". First: {first}" if first else ""
     return f"flip: {flip}. {said}{rest}{todo}"
+
+
+def _not_known(names: Sequence[str], proved: int, total: str) -> str:
+    said = [f"Nothing can be said of {len(names):,} of {total}{listed_names(names)}"]
+    if proved:
+        of = "" if names else f" of {total}"
+        unknown = "so bits and costs are not known"
+        said.append(f"{proved:,}{of} {_PROVED[proved == 1]}, {unknown}")
+    return "; ".join(said if names else said[1:])
+
+
+_PROVED = {False: "are proved and were not run", True: "is proved and was not run"}
+
+
+def _of_others(answer: FlipAnswer, count: int, proved: int) -> Iterator[str]:
+    """Yield what others than those of the worst answer come to; what is proved stands apart."""
+    if answer != "not known" or not proved:
+        yield _counted(answer, count)
+        return
+    if count > proved:
+        yield _counted(answer, count - proved)
+    yield f"{proved:,} {_PROVED[proved == 1]}"
 
 
 def _counted(answer: FlipAnswer, count: int) -> str:
@@ -140,7 +168,9 @@ def listed_names(names: Sequence[str]) -> str:
 def _first_action(judged: Sequence[ProgramRow]) -> str:
     """Say what the worst program pays, and what helps; what costs nothing needs nothing."""
     for row in judged:
-        if row.flip is not None and row.flip.outcome != "safe" and row.flip.reasons:
+        if row.is_proof_alone or row.flip is None:
+            continue
+        if row.flip.outcome != "safe" and row.flip.reasons:
             return _action(row, row.flip.reasons[0])
     return ""
 

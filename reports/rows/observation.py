@@ -253,9 +253,14 @@ OF_LIMITS: dict[str, str] = {
 
 
 class Failure(Row):
-    """How a side failed: an exception, a crash of its process, or its limit of time or memory."""
+    """How a side failed: an exception, a crash of its process, or its limit of time or memory.
 
-    kind: Literal["exception", "crash", "timeout", "memory", "wrong side", "unavailable"]
+    A program that is "not here" is traced and lowered, and cannot run on this machine.
+    """
+
+    kind: Literal[
+        "exception", "crash", "timeout", "memory", "wrong side", "unavailable", "not here"
+    ]
     stage: str
     type: str
     message: str

@@ -164,6 +164,8 @@ def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) ->
     outcome = row.flip.outcome if row.flip else None
     if outcome == "different":
         return "breaks"
+    if row.is_not_here:
+        return "unavailable"
     if outcome == "not repeatable":
         return "not repeatable"
     if outcome == "could not compare" or row.verdict == "could not compare":

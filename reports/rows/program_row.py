@@ -55,3 +55,18 @@ class ProgramRow(Row):
     taken_from: str = ""
     # Both forms are proved one computation, and it was not run: nothing of it was measured.
     proved_only: bool = False
+
+    @property
+    def is_proof_alone(self) -> bool:
+        """Whether it is proved, was not run, and its contract says nothing against it."""
+        return (
+            self.proved_only and self.flip is not None and self.flip.outcome == "could not compare"
+        )
+
+    @property
+    def is_not_here(self) -> bool:
+        """Whether each side has traced and lowered it, and none can run it on this machine."""
+        failures = [each.failure for each in self.observations]
+        return bool(failures) and all(
+            each is not None and each.kind == "not here" for each in failures
+        )

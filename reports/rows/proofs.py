@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from reports.rows.captured_array import Hazard
-from reports.rows.claims import ANSWERS, Answer, Claim
+from reports.rows.claims import ANSWERS, Answer, Claim, Evaluated
 from reports.rows.program_row import Environment
 from reports.rows.row import Row, Side
 
@@ -79,3 +79,58 @@ class Proofs(Row):
     def headline(self) -> str:
         """The answer in one line."""
         return headline_of(self.programs)
+
+
+def reasons_of(program: Proof) -> Iterator[str]:
+    """Yield a sentence for each reason why a program is not proved, or may break all the same."""
+    if program.failure:
+        yield program.failure
+    for claim in program.claims:
+        if claim.answer != "proved":
+            of = f"{claim.of} for {claim.platform}" if claim.platform else claim.of
+            yield f"{of}: {claim.answer}: {reason_of(claim)}"
+        if claim.evaluated is not None:
+            yield f"{of}: {evaluated_to(claim.evaluated)}"
+    for fold in program.folded:
+        where = f" ({fold.file}:{fold.line})" if fold.file else ""
+        yield f"XLA folds {fold.gist} before the flip alone, so bits may differ{where}"
+    alike: dict[tuple[str, str, str], list[str]] = {}
+    for hazard in program.hazards:
+        where = f"{hazard.file}:{hazard.line}" if hazard.file else ""
+        alike.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(where)
+    for (kind, what, fix), places in alike.items():
+        where = ", ".join(each for each in dict.fromkeys(places) if each)
+        yield f"{kind}: {what}; {fix}" + (f" ({where})" if where else "")
+    yield from program.reservations
+
+
+def reason_of(claim: Claim, *, with_line: bool = True) -> str:
+    """Say why a claim is not proved, with the place where the forms part and its line."""
+    place = claim.place
+    if place is None:
+        return claim.reason
+    where = f"{place.file}:{place.line}: " if place.file and with_line else ""
+    before, after = place.before or "nothing in its place", place.after or "nothing in its place"
+    return f"{where}{before} before the flip, {after} after it"
+
+
+def evaluated_to(found: Evaluated) -> str:
+    """Say what the reference interpreter made of both modules, or why it made nothing of them."""
+    if other := found.other:
+        index = f"[{', '.join(map(str, other.index))}] of " if other.index else ""
+        more = f", the first of {other.elements:,} that differ" if other.elements > 1 else ""
+        return (
+            f"the reference interpreter gives other bits on {other.inputs}: {other.before} before "
+            f"the flip and {other.after} after it, at {index}result{other.result}{more}"
+        )
+    said = []
+    if found.equal_on:
+        s = "" if len(found.equal_on) == 1 else "s"
+        inputs = f"{len(found.equal_on):,} input{s} ({', '.join(found.equal_on)})"
+        said.append(
+            "the reference interpreter gives the same bits, up to NaNs and signs of zeros, on "
+            f"{inputs}; this proves nothing of others"
+        )
+    if found.why_not:
+        said.append(f"not evaluated{' on more' if said else ''}: {found.why_not}")
+    return "; ".join(said)

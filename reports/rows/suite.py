@@ -70,9 +70,10 @@ class SuiteDifference(Row):
     """A difference between the sides in one program, seen by one test.
 
     One of `leaf`, `property`, `failures` and `claim` is given: output values, a property of an
-    output (its sharding), that a side failed, or that both forms are two computations. With none of
-    them our pipelines agree, and the flip of stock
-    JAX breaks the program: `left` and `right` are its sides, and `reasons` say why.
+    output (its sharding), that a side failed, or what the proof comes to: that both forms are two
+    computations, or what a rule of `--constparity-fail` names. With none of them our pipelines
+    agree, and the flip of stock JAX breaks the program: `left` and `right` are its sides, and
+    `reasons` say why.
     """
 
     test: str  # node id; "" outside of tests
@@ -87,7 +88,7 @@ class SuiteDifference(Row):
     right_value: str = ""
     property: str = ""
     failures: tuple[SuiteFailure, ...] = ()
-    claim: Claim | None = None  # that refutes the program
+    claim: Claim | None = None  # that refutes the program, or that a rule names
     captured: tuple[SuiteArray, ...] = ()
     arguments: tuple[str, ...] = ()  # of the program
     state: DifferenceState = "new"

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from reports.document import Tone
 from reports.rows import (
@@ -23,7 +24,7 @@ from reports.rows import (
 )
 from reports.views.texts import cut
 
-State = FlipAnswer | Verdict
+State = FlipAnswer | Verdict | Literal["proved"]
 # What a flip comes to, and the verdict of a program for which nobody asked; the worst comes first.
 TITLES: dict[State, tuple[str, Tone]] = {
     "no": ("A flip breaks or changes", "bad"),
@@ -33,10 +34,11 @@ TITLES: dict[State, tuple[str, Tone]] = {
     "not repeatable": ("Runs do not repeat themselves in", "warn"),
     "placed otherwise": ("A flip places equal outputs elsewhere in", "warn"),
     "yes, at a price": ("A flip has a price for", "note"),
+    "proved": ("Both forms are proved, and nothing was run, in", "note"),
     "yes": ("A flip changes nothing for", "good"),
     "parity": ("All sides agree in", "good"),
 }
-QUIET: tuple[State, ...] = ("yes", "parity")
+QUIET: tuple[State, ...] = ("yes", "parity", "proved")
 _TEXT_LENGTH = 400
 # Figures measure a finding and do not name it: they differ from program to program.
 _FIGURE = re.compile(r"(?<![\w.])[-+]?\d[\d,.]*(?:e[-+]?\d+)?")
@@ -89,7 +91,8 @@ def standings(campaign: Campaign) -> tuple[Standing, ...]:
     """Group the programs of a campaign by state, the worst first, then by cause."""
     rows: dict[State, list[ProgramRow]] = {state: [] for state in TITLES}
     for row in campaign.programs:
-        rows[answer_of(row.flip) or row.verdict].append(row)
+        state: State = "proved" if row.is_proof_alone else answer_of(row.flip) or row.verdict
+        rows[state].append(row)
     return tuple(
         Standing(state, *TITLES[state], len(found), () if state in QUIET else _causes(found))
         for state, found in rows.items()

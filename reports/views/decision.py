@@ -133,8 +133,9 @@ def decision(
     worse = [
         (row, anchor)
         for row, anchor in zip(programs, anchors, strict=True)
-        if row.flip is not None and row.flip.outcome != "safe"
+        if row.flip is not None and row.flip.outcome != "safe" and not row.is_proof_alone
     ]
+    proved = sum(row.is_proof_alone for row in programs)
     names = [row.name for row in programs]
     steps = _steps(campaign, dict(reversed([*zip(names, anchors, strict=True)])))
     sentence = headline.question.removesuffix(f". First: {headline.first}")
@@ -144,7 +145,7 @@ def decision(
         tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
         sentence=sentence.removeprefix(f"flip: {answer}. "),
         shares=_shares(programs),
-        breaks=_breaks(worse),
+        breaks=_breaks(worse, proved),
         broken=tuple(_broken(row, anchor) for row, anchor in worse[:MAX_LISTED]),
         more_broken=max(len(worse) - MAX_LISTED, 0),
         steps=steps[:MAX_STEPS],
@@ -153,7 +154,7 @@ def decision(
     )
 
 
-def _breaks(worse: Sequence[tuple[ProgramRow, str]]) -> str:
+def _breaks(worse: Sequence[tuple[ProgramRow, str]], proved: int) -> str:
     """Say in one line how many programs break, and how many others are not simply safe."""
     answers = Counter(answer_of(row.flip) for row, _ in worse)
     no, unknown, price = answers["no"], answers["not known"], answers["yes, at a price"]
@@ -161,6 +162,8 @@ def _breaks(worse: Sequence[tuple[ProgramRow, str]]) -> str:
     said = [f"{counted(no, 'program')} break{_s(no)} or change{_s(no)}" if no else "Nothing breaks"]
     if unknown:
         said.append(f"nothing is known of {unknown:,}")
+    if proved:
+        said.append(f"{proved:,} {'is' if proved == 1 else 'are'} proved and not run")
     if placed:
         said.append(f"{placed:,} {'is' if placed == 1 else 'are'} placed otherwise")
     if price:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from reports.document import Tone
-from reports.rows.proofs import headline_of
+from reports.rows.claims import Answer
+from reports.rows.proofs import headline_of, reason_of
 from reports.rows.suite import (
     SuiteArray,
     SuiteDifference,
@@ -61,11 +62,20 @@ def answer_of_proofs(result: SuiteResult) -> str:
     return headline_of([each.proof for each in result.programs if each.proof is not None])
 
 
+_CLAIMED: dict[Answer, str] = {
+    "refuted": "two computations",
+    "parted": "not proved one computation",
+    "undecided": "not proved one computation",
+    "failed": "not proved one computation",
+    "proved": "one computation, which may still break,",
+}
+
+
 def headline(row: SuiteDifference) -> str:
     """Return the program that differs, in one line."""
     program = f"`{row.name}` ({row.source})" if row.source else f"`{row.name}`"
     if row.claim is not None:
-        return f"{row.left} and {row.right} are two computations in {program}"
+        return f"{row.left} and {row.right} are {_CLAIMED[row.claim.answer]} in {program}"
     if is_of_stock(row):
         return f"the flip of stock JAX breaks {program}, which works on both pipelines"
     return f"{row.left} and {row.right} differ in {program}"
@@ -76,7 +86,7 @@ def what_differs(row: SuiteDifference) -> str:
     if is_of_stock(row):
         return ""
     if row.claim is not None:
-        return row.claim.reason
+        return row.claim.reason if row.claim.answer == "refuted" else reason_of(row.claim)
     if row.failures:
         return "; ".join(f"{each.side}: {each.error or 'works'}" for each in row.failures)
     values = f"{row.left_value} on {row.left}, {row.right_value} on {row.right}"
@@ -150,11 +160,13 @@ def answer(result: SuiteResult) -> tuple[str, Tone]:
 
 def _differs(failing: Sequence[SuiteDifference]) -> str:
     of_stock = {each.program for each in failing if is_of_stock(each)}
-    refuted = {each.program for each in failing if each.claim is not None}
-    differing = {each.program for each in failing} - of_stock - refuted
+    claimed = {each.program: each.claim.answer for each in failing if each.claim is not None}
+    differing = {each.program for each in failing} - of_stock - set(claimed)
     said = []
-    if refuted:
-        said.append(f"{counted(len(refuted), 'program')} refuted")
+    if refuted := [*claimed.values()].count("refuted"):
+        said.append(f"{counted(refuted, 'program')} refuted")
+    if others := len(claimed) - refuted:
+        said.append(f"{counted(others, 'program')} that --constparity-fail names")
     if differing:
         said.append(f"legacy and simplified differ in {counted(len(differing), 'program')}")
     if of_stock:

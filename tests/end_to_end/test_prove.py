@@ -2,14 +2,23 @@
 
 import html
 import json
+from collections import Counter
 
 import jsonschema
+import pandas
 import pytest
 from junitparser import JUnitXml
 
 from parity_tests.cli import app
-from reports import load_result
+from parity_tests.run import proving
+from parity_tests.run.options import CampaignOptions
+from reports import frames, load_result, render_report
 from reports.output import json_file
+from reports.rows import fail_rules
+
+UNDECIDED = {
+    "undecided", "with_a_callback_that_reads_the_flag", "reads_a_captured_reference",
+}  # fmt: skip
 
 PROGRAMS = """
 import collections
@@ -151,7 +160,8 @@ def found(folder):
 @pytest.fixture(scope="module")
 def kept(found, folder):
     """The folder with the JSON of these proofs, and other formats that were written of it."""
-    asked = [f"--report={name}:{folder}/{name}.out" for name in ("junit", "sarif", "html")]
+    formats = ("junit", "sarif", "html", "csv", "parquet")
+    asked = [f"--report={name}:{folder}/{name}.out" for name in formats]
     assert app.main(["report", str(folder / "proofs.json"), *asked]) == 0
     return folder
 
@@ -169,6 +179,72 @@ def test_junit_has_a_failure_for_what_is_refuted_and_an_error_for_what_is_not_kn
     assert kinds["proved"] == kinds["folds"] == []
     assert kinds["of_another_type"] == kinds["of_other_bits"] == ["Failure"]
     assert kinds["may_break"] == kinds["parted"] == kinds["undecided"] == ["Error"]
+
+
+def test_tables_have_a_row_for_each_program_and_for_each_claim(kept, found):
+    _, rows, _ = found
+    programs = pandas.read_csv(kept / "csv.out", keep_default_na=False)
+    assert dict(zip(programs.program, programs.proof, strict=True)) == {
+        name: row["answer"] for name, row in rows.items()
+    }
+    [folds] = programs[programs.program == "folds"].to_dict("records")
+    assert (folds["may_break"], folds["folds"], folds["captured"]) == (False, 1, 1)
+    claims = pandas.read_parquet(kept / "parquet.claims.out")
+    told = claims[claims.program == "proved"]
+    assert list(zip(told.of, told.platform, told.answer, strict=True)) == [
+        ("jaxpr", "", "proved"), ("module", "", "proved"), ("module", "tpu", "proved"),
+    ]  # fmt: skip
+    assert (told.digest_before == told.digest_after).all()
+    [parted] = set(claims[(claims.program == "parted") & (claims.of == "jaxpr")].why)
+    assert "before the flip, " in parted
+    assert list(claims) == [each.name for each in frames.CLAIMS]
+    assert list(programs) == [each.name for each in frames.PROVED_PROGRAMS]
+
+
+def test_rules_name_the_answers_that_fail(kept, found):
+    _, rows, _ = found
+    may_break = {name for name, row in rows.items() if row["hazards"]}
+    text = "different,new-failure,placement,hazard,hazard:folded,not-proved:undecided,not-compared"
+    rules = fail_rules.parse(text)
+    broken = fail_rules.broken_by_proofs(load_result(kept / "proofs.json"), rules)
+    assert {each.rule.text: (each.status, set(each.programs)) for each in broken} == {
+        "different": (
+            "difference",
+            {"of_another_type", "of_other_bits", "with_another_tree", "with_other_fields"},
+        ),
+        "new-failure": ("difference", {"fails_after"}),
+        "hazard": (
+            "could not compare", may_break,
+        ),
+        "hazard:folded": ("could not compare", {"folds"}),
+        "not-proved:undecided": ("could not compare", UNDECIDED),
+        "not-compared": (
+            "could not compare", {"parted", "fails_before", "on_other_devices"} | UNDECIDED,
+        ),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("asked", "code", "said"),
+    [
+        ([], 1, "fails on different: 4 programs"),
+        (["--fail-on", "not-proved:parted"], 2, "fails on not-proved:parted: 2 programs"),
+        (["--fail-on", "placement"], 0, "proof: 5 of 16 programs proved"),
+        (["--exit-zero"], 0, "exit status 0 all the same (--exit-zero)"),
+    ],
+)
+def test_rules_decide_the_exit_status(kept, monkeypatch, capsys, asked, code, said):
+    proofs = load_result(kept / "proofs.json")
+    monkeypatch.setattr(proving, "prove", lambda *args, **options: proofs)
+    assert app.main(["prove", "programs.py", "--no-color", *asked]) == code
+    assert said in capsys.readouterr().out
+
+
+def test_a_program_that_breaks_no_rule_passes_in_junit(kept):
+    proofs = load_result(kept / "proofs.json")
+    text = render_report("junit", proofs, fail_rules.parse("new-failure"))
+    [suite] = JUnitXml.fromstring(text.encode())
+    assert [case.name for case in suite if case.result] == ["fails_after"]
 
 
 def test_sarif_has_the_line_where_forms_part_and_that_of_a_hazard(kept):
@@ -328,8 +404,74 @@ def test_numbers_are_lines_of_tabs(tmp_path, capsys):
     [
         (["--platforms", "gpu"], "no platform 'gpu'; they are cpu, cuda, rocm, tpu"),
         (["--sides", "legacy,simplified,jax-legacy"], "a proof has two sides"),
+        (["--fail-on", "slower:20%"], "'slower:20%' is about what a run measures"),
+        (["--fail-on", "not-proved:proved"], "'not-proved:proved' names no answer"),
     ],
 )
 def test_wrong_options_are_told(option, said, capsys):
     assert app.main(["prove", "nothing.py", *option]) == 4
     assert said in " ".join(capsys.readouterr().err.split())
+
+
+COUNTED = """
+import os
+import pathlib
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from parity_tests import program
+
+HERE = pathlib.Path(__file__).parent
+W, N, X = jnp.arange(64.0), np.arange(64.0, dtype=np.float32), np.ones(64, np.float32)
+
+
+def traced(name):
+    with open(HERE / "traces", "a") as file:
+        file.write(f"{name} {os.getpid()}\\n")
+
+
+@program(args=(X,))
+def comes_first(x):
+    traced("comes_first")
+    return x * W
+
+
+@program(args=(X,))
+def may_break(x):
+    traced("may_break")
+    return x * N
+
+
+@program(args=(X,))
+def raises_after(x):
+    traced("raises_after")
+    return x * W if jax.make_jaxpr(lambda y: y * W)(x).consts else x.shaped
+
+
+@program(args=(X,))
+def reads(x):
+    traced("reads")
+    return x * W if jax.config.jax_enable_x64 else x + W
+"""
+
+
+def test_each_form_is_traced_once_and_hazards_are_read_off_that_trace(tmp_path):
+    (tmp_path / "counted.py").write_text(COUNTED)
+    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=60.0)
+    found = {
+        each.name: each for each in proving.prove([f"{tmp_path}/counted.py"], options).programs
+    }
+    in_processes = Counter((tmp_path / "traces").read_text().splitlines())
+    counts = {name: [] for name in found}
+    for process, count in in_processes.items():
+        counts[process.partition(" ")[0]].append(count)
+    # What reads jaxprs or the flag is traced in both forms, and so is all that follows it.
+    assert {name: sorted(each) for name, each in counts.items()} == {
+        "comes_first": [1, 1], "may_break": [1, 1], "raises_after": [1, 3], "reads": [1, 2],
+    }  # fmt: skip
+    hazards = {name: [each.kind for each in row.hazards] for name, row in found.items()}
+    assert hazards == {
+        "comes_first": [], "may_break": ["writeable NumPy array"],
+        "raises_after": ["reads jaxpr constants"], "reads": [],
+    }  # fmt: skip

@@ -29,7 +29,7 @@ FILE = program_file("reported/advice")
 COMMANDS = {
     "judge times", "measure again", "tune", "compile culprit", "culprit", "culprit of failure",
     "read, else culprit", "one mode", "fresh", "timeout", "memory", "late setting",
-    "cause not known",
+    "cause not known", "not here",
 }  # fmt: skip
 # Says what to look for, since nobody knows what decides: nothing of the program can be changed yet.
 SEARCHES = {

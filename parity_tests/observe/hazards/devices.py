@@ -31,9 +31,19 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
         "the arguments or other captured arrays are committed to": traced.committed_devices(),
         **{f"a {name} runs on": devices for name, devices in stated_devices(traced.closed)},
     }
+    sizes = [each.size for each in abstract_meshes(traced.arguments, traced.options)]
     for use in traced.uses:
         if is_committed(use.array.value):
             own = use.array.value.devices()
+            if size := next((each for each in sizes if each != len(own)), 0):
+                yield hazard_of(
+                    "incompatible devices",
+                    use,
+                    f"the array is committed to {named(own)}, and the program is for an abstract "
+                    f"mesh of {size} devices: legacy inlines its value, stock simplified refuses "
+                    "to lower the program (AbstractMesh size does not match)",
+                    advice("not committed"),
+                )
             apart = next((told for told in others.items() if told[1] and told[1] != own), None)
             if apart is not None:
                 yield hazard_of(
@@ -44,6 +54,18 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
                     "the call (incompatible devices)",
                     advice("same devices" if len(own) == 1 else "same mesh"),
                 )
+
+
+def abstract_meshes(arguments: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
+    """Return the abstract meshes of the leaves of arguments, and of options of `jax.jit`.
+
+    JAX holds these against a captured array, and not those of a constraint or a `shard_map`.
+    """
+    stated = [getattr(each, "sharding", None) for each in arguments]
+    for name in ("in_shardings", "out_shardings"):
+        stated += jax.tree.leaves(options.get(name))
+    meshes = [getattr(each, "mesh", None) for each in stated]
+    return [each for each in meshes if isinstance(each, jax.sharding.AbstractMesh)]
 
 
 _FORBIDS = ("disallow", "disallow_explicit")
@@ -130,15 +152,20 @@ def stated_devices(body: Any) -> Iterator[tuple[str, set[Any]]]:
     They decide on which devices the whole program runs, and what sharding their results have.
     An abstract mesh has none: it takes the devices of the arguments.
     """
+    for name, mesh in stated_meshes(body):
+        if isinstance(mesh, jax.sharding.Mesh):
+            yield name, set(mesh.devices.flat)
+
+
+def stated_meshes(body: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the mesh of each `shard_map` and each constraint, or a sharding without a mesh."""
     for equation in inner(body).eqns:
         name = equation.primitive.name
         if name in _MESH_OF:
             stated = equation.params[_MESH_OF[name]]
-            mesh = getattr(stated, "mesh", stated)
-            if isinstance(mesh, jax.sharding.Mesh):
-                yield name, set(mesh.devices.flat)
+            yield name, getattr(stated, "mesh", stated)
         for each in bodies_of(equation):
-            yield from stated_devices(each.jaxpr)
+            yield from stated_meshes(each.jaxpr)
 
 
 def may_shard_outputs(body: Any, value: Any) -> bool:

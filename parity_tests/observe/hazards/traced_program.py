@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jax
+from jax.sharding import AbstractMesh
 
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.donating_jits import DonatingJit, donating_jits
@@ -62,9 +63,15 @@ class TracedProgram:
         )
 
     def committed_devices(self) -> set[Any]:
-        """Return the devices of the first committed argument, else of the first captured array."""
+        """Return the devices of the first committed argument, else of the first captured array.
+
+        Those of an abstract mesh are not known, and none.
+        """
         values = (*self.arguments, *(use.array.value for use in self.uses))
-        return next((value.devices() for value in values if is_committed(value)), set())
+        first = next(filter(is_committed, values), None)
+        if first is None or isinstance(getattr(first.sharding, "mesh", None), AbstractMesh):
+            return set()
+        return set(first.sharding.device_set)
 
 
 def traced_in_forms(
@@ -188,7 +195,9 @@ def _donated(leaves: tuple[Any, ...], args_info: Any) -> tuple[Any, ...]:
 
 
 def is_committed(value: Any) -> bool:
-    """Say whether a value is a `jax.Array` that is committed to its devices."""
+    """Say whether a value is a `jax.Array` that is committed to its devices, or stands for one."""
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return value.sharding is not None
     return isinstance(value, jax.Array) and value.committed
 
 

@@ -1,6 +1,7 @@
 """The fuzzer on campaigns that are made up: what is kept, how small it gets, what it exits with."""
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,12 +9,14 @@ import pytest
 from parity_tests.cli import app
 from parity_tests.evidence.found import NumberedForms, NumberedStep, NumberedSteps
 from parity_tests.fuzz import campaign as fuzz
+from parity_tests.fuzz import rendering
 from parity_tests.observe.environment import describe
+from parity_tests.reduce.rounds import CANDIDATES
 from parity_tests.run import proving
 from parity_tests.run import run as campaign
 from parity_tests.targets import load_one
 from reports.rows import Campaign, Failure, FlipVerdict, Observation, ProgramRow
-from reports.rows.claims import Claim
+from reports.rows.claims import Claim, PartedPlace
 
 BOTH = ("simplified", "jax-simplified")
 
@@ -83,14 +86,14 @@ def test_a_program_that_fails_is_made_small_and_kept(where_a_program_has, tmp_pa
     assert {(done, total) for done, total, _ in told} == {(n, len(kept)) for n in range(len(kept))}
     assert re.fullmatch(f"making {failed[0].name} smaller: \\d+ pieces left", told[0][2])
     assert 0 < len(failed) == len(kept) < 30
-    assert max(programs_at_once[1:]) <= fuzz.CANDIDATES
+    assert max(programs_at_once[1:]) <= CANDIDATES
     for each in kept:
         text = each.file.read_text()
         assert "difference" in text
-        assert f"constparity run {each.file}:{each.row.name}" in text
+        assert f"constparity run {each.file}:{each.name}" in text
         assert text.count("lax.scan(") == 1
         assert text.count("def f") <= 3
-        assert load_one(f"{each.file}:{each.row.name}").build()
+        assert load_one(f"{each.file}:{each.name}").build()
 
 
 def test_what_stock_jax_refuses_alike_is_refused():
@@ -158,3 +161,48 @@ def test_a_program_whose_forms_part_is_named_with_the_place(
     assert [line for line in out.splitlines() if line.startswith("seed_1_program_0: ")] == [
         "seed_1_program_0: jaxpr parted: model.py:7: dot_general before the flip, div after it"
     ]
+
+
+def test_the_first_program_of_each_kind_that_is_not_proved_is_made_small(
+    where_a_program_has, monkeypatch, tmp_path
+):
+    """What stands in for a proof: a program is parted where its text has a scan."""
+    where_a_program_has("no such text")
+    fuzzed = fuzz.run(30, 1, sides=BOTH, timeout=1)
+    with_scan = [name for name, each in fuzzed.recipes.items() if "scan" in rendering.summary(each)]
+    names = ("stablehlo.add, type=a", "stablehlo.add, type=b", "stablehlo.while")
+    claims = [
+        Claim(
+            of="module",
+            answer="parted",
+            place=PartedPlace(file=f"generated_{number}.py", line=number, before=name, after=""),
+        )
+        for number, name in enumerate(names)
+    ]
+    by_module = Claim(of="jaxpr", answer="parted"), Claim(of="module", answer="proved")
+    alike = Claim(of="jaxpr", answer="proved")
+    apart = {name: (alike, claim) for name, claim in zip(with_scan, claims, strict=False)}
+    fuzzed = replace(fuzzed, apart={**apart, with_scan[3]: by_module})
+    asked = []
+
+    def first_alike(targets, claim, options):
+        asked.append((claim, options.sides))
+        for target in targets:
+            file, _, name = target.rpartition(":")
+            text = Path(file).read_text().partition(f"def {name}(")[2].partition("\n\n\ndef ")[0]
+            if "lax.scan(" in text:
+                return target
+
+    monkeypatch.setattr(proving, "first_alike", first_alike)
+    kept = list(fuzz.keep(fuzzed, tmp_path / "kept", timeout=1))
+    assert [each.name for each in kept] == [with_scan[0], with_scan[2]]
+    assert {sides for _, sides in asked} == {("jax-legacy", "jax-simplified")}
+    assert [claim for claim in claims if claim in [each for each, _ in asked]] == claims[::2]
+    for each, claim in zip(kept, claims[::2], strict=True):
+        text = each.file.read_text()
+        assert each.file == tmp_path / "kept" / f"{each.name}_not_proved.py"
+        assert "A generated program, made smaller: its module is parted." in text
+        assert f"- {claim.place.before} before the flip, nothing in its place after it" in text
+        assert f"constparity prove {each.file}:{each.name}" in text
+        assert (text.count("lax.scan("), text.count("def f")) == (1, 2)  # `fun` and its body
+        assert load_one(f"{each.file}:{each.name}").build()

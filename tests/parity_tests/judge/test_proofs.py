@@ -3,11 +3,12 @@
 import pytest
 
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.proofs import NOT_RUN, contradiction, need_run
+from parity_tests.judge.proofs import NOT_ONE_JIT, NOT_RUN, contradiction, need_run
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import FLIPS
 from parity_tests.judge.verdict import conclude
 from reports.rows import (
+    Comparison,
     DriftAttribution,
     Failure,
     FlipReason,
@@ -79,6 +80,57 @@ def test_what_was_not_run_has_no_verdict_but_that_of_its_contract():
     assert [[each.text for each in rules if each.is_broken_by(one)] for one in (clean, placed)] == [
         [], ["placement"],
     ]  # fmt: skip
+
+
+def not_here(digest, effects=0, *, is_one_jit=True):
+    """Return the flip verdict of a program that cannot run here; `digest` is of its new form."""
+    failure = Failure(kind="not here", stage="number", type="NotHereError", message="no devices")
+    numbers = [
+        Numbers(
+            jaxpr=(each := ProgramNumber(digest=text, effects=count)),
+            modules={"": each},
+            is_one_jit=is_one_jit,
+        )
+        for text, count in (("d", 0), (digest, effects))
+    ]
+    observed = tuple(
+        Observation(program="p", side=side, numbers=each, failure=failure)
+        for side, each in zip((BEFORE, AFTER), numbers, strict=True)
+    )
+    compared = Comparison(
+        left=BEFORE, right=AFTER, metric="failure", outcome="not compared",
+        left_value="", right_value="", detail="",
+    )  # fmt: skip
+    return conclude(Findings(observed, (compared,)), [(BEFORE, AFTER)]).flip
+
+
+@pytest.mark.parametrize(
+    ("found", "outcome", "said"),
+    [
+        (not_here("d"), "could not compare", "both forms are proved one computation"),
+        (
+            not_here("e"), "could not compare",
+            "not proved: its two forms part; `constparity prove` says where",
+        ),
+        (
+            not_here("e", effects=1), "different",
+            "its two forms are two computations: it had 0 effects and has 1",
+        ),
+    ],
+)  # fmt: skip
+def test_of_what_cannot_run_here_the_proof_is_all_that_is_known(found, outcome, said):
+    assert found.outcome == outcome
+    assert {(each.kind, each.what) for each in found.reasons} == {
+        ("failure", "it cannot run here: no devices"), ("proof", said),
+    }  # fmt: skip
+
+
+def test_of_what_cannot_run_here_nobody_calls_the_jits_one_by_one():
+    told = not_here("d", is_one_jit=False).reasons
+    assert [each.what for each in told if each.kind == "proof"] == [
+        NOT_ONE_JIT, "both forms are proved one computation",
+    ]  # fmt: skip
+    assert NOT_ONE_JIT not in [each.what for each in not_here("d").reasons]
 
 
 def ran(outcome="different", kind="outputs", stage=None, cause=None, **changes):

@@ -7,6 +7,7 @@ import pytest
 from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Recorded
 from parity_tests.run import comparing
+from parity_tests.run.hazards import hazards_told
 from reports.rows import Failure, Hazard, MeasuredWith, Observation
 
 HAZARD = Hazard(
@@ -42,7 +43,7 @@ def found(before, after, told, answer=None):
         side: Record(Observation(program="p", side=side, failure=failure), of_side)
         for side, (failure, of_side) in sides.items()
     }
-    return comparing._hazards(records, AFTER, ask), asked
+    return hazards_told(records, AFTER, ask), asked
 
 
 NOTHING = HazardsFound()

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from planted_suites import TESTS_OF_WAYS, WAYS, Suite
 
-from parity_tests.suites.settings import SettingsError, check_options
+from parity_tests.suites.settings import SETTINGS, SettingsError, apply_project, check_options
 from reports.output.json_file import load_result
 
 # Each test jits one function of its own name, but the last ones, whose section says why.
@@ -339,16 +339,47 @@ def test_known():
 """
 
 
+PARTS = """
+
+@jax.jit
+def known_to_part(x):
+    return TABLE - x
+
+
+def test_known_to_part():
+    known_to_part(jnp.ones(64))
+"""
+DONATES = """
+
+def test_donates():
+    table = jnp.arange(64.0)
+
+    def donates(x):
+        return x + table
+
+    jax.jit(donates, donate_argnums=0)(table)
+"""
+# The rule on sizes is of the other mode.
+RULES = """
+[tool.constparity.pytest]
+fail = ["larger:10%", "hazard:donated"]
+"""
+
+
 def test_an_equation_that_our_pipeline_loses_is_no_proof_in_any_report(suite):
     formats = {"html": "html", "md": "md", "comment": "md", "junit": "xml", "sarif": "sarif"}
     reports = [f"--constparity-report={each}:{each}.{end}" for each, end in formats.items()]
     (suite.folder / "known.toml").write_text(
         '[[known]]\nprogram = "<lambda>"\nmetric = "proof"\nreason = "planted"\n'
+        '[[known]]\nprogram = "known_to_part"\nmetric = "proof"\nreason = "planted"\n'
     )
-    suite.write(FEW).plant(LOST)
-    run = suite.run("--constparity=prove", "--constparity-xfail=known.toml", *reports)
-    assert run.outcomes == {"failed": 1, "passed": 1, "xfailed": 1}, run.output
-    assert run.section[0] == "proof: 0 of 3 programs proved"
+    suite.write(FEW + PARTS).plant(LOST)
+    asked = ["--constparity-xfail=known.toml", "--constparity-fail=not-proved:parted"]
+    run = suite.run("--constparity=prove", *asked, *reports)
+    # Of the two that are parted one is known.
+    assert run.outcomes == {"failed": 2, "xfailed": 2}, run.output
+    assert "legacy and simplified are not proved one computation in `kept`" in run.output
+    assert run.section[0] == "proof: 0 of 4 programs proved"
     told = "\n".join(run.section)
     assert "parted: `kept` (test_planted.py:" in told
     assert "refuted: `scaled` (test_planted.py:" in told
@@ -356,8 +387,8 @@ def test_an_equation_that_our_pipeline_loses_is_no_proof_in_any_report(suite):
     assert "parted" in text["html"]
     assert "refuted" in text["html"]
     assert "not shadowed" not in text["md"]
-    assert "1 program refuted" in text["comment"]
-    assert '<property name="state" value="parted"' in text["junit"]
+    assert "1 program refuted, and 1 program that --constparity-fail names" in text["comment"]
+    assert '<property name="state" value="known difference"' in text["junit"]
     assert "two computations" in text["sarif"]
 
 
@@ -373,12 +404,16 @@ def test_each_way_to_reach_jit_is_proved_on_two_workers(suite):
 
 def test_after_the_flip_jax_has_the_simplified_form_and_ours_is_the_legacy_one(suite, monkeypatch):
     monkeypatch.setenv("JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS", "1")
-    run = suite.write(FEW).run("--constparity=prove", is_new=True)
-    assert run.outcomes == {"passed": 3}
-    assert run.section[0] == "proof: 3 of 3 programs proved"
+    (suite.folder / "pyproject.toml").write_text(RULES)
+    run = suite.write(FEW + DONATES).run("--constparity=prove", is_new=True)
+    assert run.outcomes == {"passed": 3, "failed": 1}
+    assert run.section[0] == "proof: 4 of 4 programs proved; 1 of these may still break"
+    head = "legacy and simplified are one computation, which may still break, in `donates`"
+    assert head in run.output
+    assert "captured and donated: " in run.output
 
 
-@pytest.mark.parametrize("option", ["baseline", "update", "fail", "collect"])
+@pytest.mark.parametrize("option", ["baseline", "update", "collect"])
 def test_options_that_run_programs_are_refused(option):
     given = dict.fromkeys(("xfail", "baseline", "update", "fail", "report", "collect"))
     options = SimpleNamespace(
@@ -386,3 +421,13 @@ def test_options_that_run_programs_are_refused(option):
     )
     with pytest.raises(SettingsError, match="prove runs stock JAX alone; use --constparity=both"):
         check_options(options)
+
+
+def test_a_rule_on_measurements_is_refused(tmp_path):
+    given = dict.fromkeys(SETTINGS, None)
+    options = SimpleNamespace(
+        constparity="prove",
+        **{f"constparity_{name}": None for name in given} | {"constparity_fail": ["slower:20%"]},
+    )
+    with pytest.raises(SettingsError, match="--constparity-fail: 'slower:20%' is about what a run"):
+        apply_project(options, tmp_path)

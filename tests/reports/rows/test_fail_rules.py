@@ -1,7 +1,9 @@
 import pytest
 
 from reports.rows import SIDES, Campaign, Comparison, Failure, FlipReason, FlipVerdict, Hazard
+from reports.rows.claims import Claim
 from reports.rows.fail_rules import DEFAULT, FailRuleError, broken, parse
+from tests.helpers.built_grids import program
 
 
 def row(template, outcome="safe", reasons=(), **fields):
@@ -147,3 +149,21 @@ def test_the_headline_is_worked_out_again_from_the_rows(one_program):
     assert text["headline"]["flip"] == "no"
     text["headline"] = {"flip": "yes"}
     assert Campaign.model_validate(text).headline == one_program.headline
+
+
+@pytest.mark.parametrize(
+    ("answer", "broken"),
+    [
+        ("proved", []),
+        ("parted", ["not-proved", "not-proved:parted"]),
+        ("undecided", ["not-proved"]),
+        (None, ["not-proved"]),
+    ],
+)
+def test_a_run_can_be_held_to_its_proof(answer, broken):
+    claims = () if answer is None else (Claim(of="jaxpr", answer=answer),)
+    row = program("a")
+    row = row.model_copy(update={"flip": row.flip.model_copy(update={"claims": claims})})
+    rules = parse("not-proved,not-proved:parted,not-proved:refuted")
+    assert [each.text for each in rules if each.is_broken_by(row)] == broken
+    assert [each.status for each in rules] == ["could not compare"] * 2 + ["difference"]

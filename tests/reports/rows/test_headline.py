@@ -4,6 +4,7 @@ import pytest
 
 from reports.rows import Comparison
 from reports.rows.headline import headline
+from reports.views.causes import standings
 from tests.helpers.built_grids import program
 
 
@@ -44,6 +45,49 @@ def placed(name):
 def test_what_is_placed_otherwise_is_told_apart_from_what_breaks(programs, answer, line):
     found = headline(programs)
     assert (found.flip, found.question) == (answer, line)
+
+
+def proved(name):
+    return program(name, "could not compare").model_copy(update={"proved_only": True})
+
+
+@pytest.mark.parametrize(
+    ("programs", "line"),
+    [
+        (
+            [proved("a"), proved("b")],
+            "flip: not known. 2 of 2 programs are proved and were not run, so bits and costs are "
+            "not known",
+        ),
+        (
+            [proved("a"), program("b"), program("c", "could not compare")],
+            "flip: not known. Nothing can be said of 1 of 3 programs (c); 1 is proved and was not "
+            "run, so bits and costs are not known; of the others, 1 program changes in nothing "
+            "that is judged. First: c: outputs are apart",
+        ),
+        (
+            [proved("a"), program("b"), program("c", "could not compare"), placed("d")],
+            "flip: not known. Nothing can be said of 1 of 4 programs (c); 1 is proved and was not "
+            "run, so bits and costs are not known; of the others, 1 program is placed otherwise, "
+            "1 program changes in nothing that is judged. First: c: outputs are apart",
+        ),
+        (
+            [proved("a"), program("b", "different"), program("c", "could not compare")],
+            "flip: no. It breaks or changes 1 of 3 programs (b); of the others, 1 program could "
+            "not be judged, 1 is proved and was not run. First: b: outputs are apart",
+        ),
+    ],
+)
+def test_what_is_proved_and_was_not_run_stands_apart(programs, line):
+    assert headline(programs).question == line
+
+
+def test_they_stand_apart_in_the_groups_of_a_report(campaigns):
+    rows = (proved("a"), proved("b"), program("c"), program("d", "could not compare"))
+    found = standings(campaigns.campaign(*rows))
+    assert [(each.state, each.count, len(each.causes)) for each in found] == [
+        ("not known", 1, 1), ("proved", 2, 0), ("yes", 1, 0),
+    ]  # fmt: skip
 
 
 def outputs(left, right, outcome):
