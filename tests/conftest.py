@@ -62,7 +62,9 @@ def _forks():
 @pytest.fixture(scope="module", autouse=True)
 def _workers(request, _forks):
     """Fork the processes of sides, but for the modules with the mark `fresh_workers`."""
-    with nullcontext() if request.node.get_closest_marker("fresh_workers") else _forks.in_use():
+    wants_fresh = request.node.get_closest_marker("fresh_workers")
+    is_fresh = wants_fresh or "CONSTPARITY_TEST_FRESH_WORKERS" in os.environ
+    with nullcontext() if is_fresh else _forks.in_use():
         yield
 
 

@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -18,8 +19,9 @@ from parity_tests.processes import early_starts
 from parity_tests.processes.side_environment import FOLDER, packages_of
 
 ENTRY = str(FOLDER / "parity_tests" / "worker" / "entry.py")
-# How the names of variables begin that are read when something is imported, or before.
 _fresh = early_starts.spawn
+_BEFORE_JAX = "JAX_COMPILATION_CACHE_DIR"  # a process names another folder before it imports JAX
+# How the names of variables begin that are read when something is imported, or before.
 _READ_EARLY = ("JAX", "LD_", "MALLOC", "OMP_", "OPENBLAS_", "PYTHON", "TF_", "TMP", "XLA_")
 
 
@@ -29,7 +31,9 @@ class ForkedProcess:
     def __init__(self, connection, stdin):
         self._connection = connection
         self.stdin, self.returncode = stdin, None
-        self.pid = int.from_bytes(connection.recv(4), "little")
+        if len(said := connection.recv(4)) < 4:  # a signal to 0 would be one to ourselves
+            raise RuntimeError("the process that is forked has ended")
+        self.pid = int.from_bytes(said, "little")
 
     def poll(self):
         """Return the exit status, None before the end."""
@@ -46,7 +50,9 @@ class ForkedProcess:
             self._connection.settimeout(timeout)
             with contextlib.suppress(BlockingIOError, TimeoutError):
                 said = self._connection.recv(4)
-                self.returncode = int.from_bytes(said, "little", signed=True)
+                # Whoever tells may have been killed, too.
+                lost = -signal.SIGKILL
+                self.returncode = int.from_bytes(said, "little", signed=True) if said else lost
                 self._connection.close()
         return self.returncode
 
@@ -70,7 +76,8 @@ class Forks:
         """Start a process as `early_starts.spawn` does."""
         early = {name: value for name, value in environment.items() if name.startswith(_READ_EARLY)}
         key = json.dumps([side, early], sort_keys=True)
-        if python or pass_fds or key not in self._seen:
+        is_new = key not in self._seen or _BEFORE_JAX in environment
+        if python or pass_fds or is_new:
             self._seen.add(key)
             return _fresh(request, side, log, environment, python=python, pass_fds=pass_fds)
         if key not in self._servers:
