@@ -2,6 +2,7 @@
 
 import os
 import signal
+from contextlib import nullcontext
 
 import pytest
 import system_programs
@@ -40,6 +41,9 @@ for _flag in (_DEVICES, *_FAST.split()):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_flag}".strip()
 
 
+from forked_workers import forked_workers  # noqa: E402
+
+
 def pytest_unconfigure(config):
     """Say as the very last line which tests were left out, and how to have them run."""
     terminal = config.pluginmanager.get_plugin("terminalreporter")
@@ -47,6 +51,21 @@ def pytest_unconfigure(config):
         skipped = [report.longrepr[-1] for report in terminal.stats.get("skipped", ())]
         if line := system_programs.last_line(skipped):
             terminal.write_line(line, yellow=True)
+
+
+@pytest.fixture(scope="session")
+def _forks():
+    with forked_workers() as forks:
+        yield forks
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workers(request, _forks):
+    """Fork the processes of sides, but for the modules with the mark `fresh_workers`."""
+    wants_fresh = request.node.get_closest_marker("fresh_workers")
+    is_fresh = wants_fresh or "CONSTPARITY_TEST_FRESH_WORKERS" in os.environ
+    with nullcontext() if is_fresh else _forks.in_use():
+        yield
 
 
 @pytest.fixture

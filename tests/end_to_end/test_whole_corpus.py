@@ -13,6 +13,8 @@ import write_corpus
 from parity_tests.run import run
 from reports.output import json_file
 
+pytestmark = pytest.mark.fresh_workers
+
 # Nothing that is left after dead code is removed reads this program's captured array.
 DEAD = {"unused_captured"}
 

@@ -13,6 +13,8 @@ from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES
 
+pytestmark = pytest.mark.fresh_workers
+
 STOCK = ("jax-legacy", "jax-simplified")
 LISTS = Wanted("list programs", "jax-legacy")
 

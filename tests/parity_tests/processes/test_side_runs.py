@@ -28,6 +28,8 @@ from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
 from reports.rows import SIDES
 
+pytestmark = pytest.mark.fresh_workers
+
 ROOT = Path(parity_tests.__file__).parent.parent
 
 

@@ -1,11 +1,14 @@
 """The arbiter of a campaign: one process for many programs, and another where it is lost."""
 
+import pytest
 from program_files import program_file
 
 from parity_tests.evidence.records import truth_of
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, ServeTruth
 from parity_tests.processes.warm_workers import WarmWorker, warm_arbiter
+
+pytestmark = pytest.mark.fresh_workers
 
 
 def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):

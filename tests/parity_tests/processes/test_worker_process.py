@@ -17,6 +17,8 @@ from parity_tests.processes.protocol import Step
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from parity_tests.worker.handling import Desk, events
 
+pytestmark = pytest.mark.fresh_workers
+
 
 class Work:
     """Work that takes a number of polls; the `raises`-th is interrupted."""

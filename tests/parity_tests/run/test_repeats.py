@@ -18,6 +18,8 @@ from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES as ALL_SIDES
 from reports.rows import Failure, Observation, StageTimes
 
+pytestmark = pytest.mark.fresh_workers
+
 FILE = program_file("trust/unrepeatable")
 SIDES = ("jax-legacy", "jax-simplified")
 
