@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
-from typing import Protocol
 
 from parity_tests.campaign.libraries import WithLibraries, with_libraries
 from parity_tests.campaign.plan import NamedEnvironment, Plan, PlannedProgram, plan_of
@@ -24,7 +23,14 @@ from parity_tests.campaign.resuming import (
     whole_of,
     without_kept,
 )
-from parity_tests.campaign.scheduling import Outcome, Runner, Tally, programs_of, run_tasks
+from parity_tests.campaign.scheduling import (
+    MakesRunner,
+    Outcome,
+    Runner,
+    Tally,
+    programs_of,
+    run_tasks,
+)
 from parity_tests.campaign.searching import leave
 from parity_tests.campaign.selecting import selected, with_libraries_taken
 from parity_tests.campaign.spec import Spec, SpecError
@@ -59,13 +65,6 @@ class Asked:
     jobs: int = 1
 
 
-class MakesRunner(Protocol):
-    """Makes what runs the tasks of a campaign."""
-
-    def __call__(self, folder: Path, campaign: str, *, alone: bool) -> Runner:
-        """Return a runner of a campaign; with `alone` a machine has one task at a time."""
-
-
 def run_campaign(
     asked: Asked,
     runner: MakesRunner,
@@ -75,9 +74,7 @@ def run_campaign(
 ) -> int:
     """Run a campaign, or go on with it, and return the number of its plan in the store.
 
-    `runner` is given the folder for what tasks write on this machine, and whether each task is to
-    be alone on its machine, as those that take times are. Raises `SpecError`, `StoreError` and
-    `FolderError`.
+    Raises `SpecError`, `StoreError` and `FolderError`.
 
     Example::
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol
 
 from parity_tests.campaign.plan import PlannedProgram
@@ -18,10 +19,31 @@ Outcome = tuple[Task, TaskResult | TaskLost]
 
 
 class Runner(Protocol):
-    """Runs tasks as they come, some at once, and gives each as it ends."""
+    """Runs tasks as they come, some at once, and gives each as it ends.
+
+    A runner owes this:
+
+    - Each task that it takes it gives once, with its result or with why it was lost. It raises what
+      is no fault of the task: a folder that is full, or a scheduler that stays away.
+    - It takes a task that it gave as lost once more, with the same key.
+    - On this machine a task writes to the folder of its key. What the task finished there before
+      the campaign was stopped is not run again. A worker of a cluster runs the task anew.
+    - It leaves that folder there: `campaign` removes it, once the outcome is in the store.
+    - Where its iterator is closed, it ends the tasks in hand.
+    """
 
     def __call__(self, tasks: Iterator[Task]) -> Iterator[Outcome]:
-        """Run tasks. One that ended may be given once more before the next one is asked for."""
+        """Run tasks, and give each as it ends."""
+
+
+class MakesRunner(Protocol):
+    """Makes a runner for the tasks of a campaign, whose number is unique in its store."""
+
+    def __call__(self, folder: Path, campaign: str, *, alone: bool) -> Runner:
+        """Return a runner whose tasks write to `folder` where they run on this machine.
+
+        With `alone` each machine has one task at a time, as for tasks that take times.
+        """
 
 
 @dataclass

@@ -19,8 +19,8 @@ from parity_tests.cli.report_option import checked_reports, write_reports
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parity_tests.campaign.campaign import MakesRunner
     from parity_tests.campaign.plan import NamedEnvironment
+    from parity_tests.campaign.scheduling import MakesRunner
     from parity_tests.campaign.spec import EnvironmentSpec
     from parity_tests.cli.campaign_view import CampaignProgress
     from parity_tests.cli.terminal import Shown

@@ -20,14 +20,8 @@ from reports.rows import (
     TimeComparison,
 )
 from reports.rows.check_names import AS_WRITTEN, PLACED
+from reports.rows.hazard import READS, TRAITS
 from reports.views.ledger import grouped, listed, place
-
-_WHAT_IS_READ: dict[HazardKind, str] = {
-    "reads the flag": "the flag",
-    "reads lowered modules": "a lowered module",
-    "reads jaxpr constants": "a jaxpr",
-    "hands on the environment": "the environment",
-}
 
 
 @dataclass(frozen=True)
@@ -93,9 +87,9 @@ class AcrossFlip:
         """The hazards, those that say the same of several arrays together."""
         return grouped(self.findings.hazards)
 
-    def hazard(self, *kinds: HazardKind) -> tuple[Hazard, ...] | None:
-        """Return the first hazards of one of these kinds."""
-        return next((group for group in self.hazards if group[0].kind in kinds), None)
+    def hazard(self, kind: HazardKind) -> tuple[Hazard, ...] | None:
+        """Return the first hazards of a kind."""
+        return next((group for group in self.hazards if group[0].kind == kind), None)
 
     @property
     def hoisted(self) -> list[CapturedArray]:
@@ -121,12 +115,12 @@ class AcrossFlip:
             culprit = advice("culprit")
             # Callbacks may decide by it, although the program is traced alike.
             if read := self._undecided_read:
-                what = _WHAT_IS_READ[read[0].kind]
+                what = TRAITS[read[0].kind].reads
                 fields = {"what": what, "places": _places(read), "culprit": culprit}
                 return advice("read, else culprit", **fields)
             return culprit
-        if read := self.hazard(*_WHAT_IS_READ):
-            return advice("read", places=_places(read))
+        if self._reads:
+            return advice("read", places=_places(self._reads[0]))
         return advice("other read")
 
     @property
@@ -138,19 +132,21 @@ class AcrossFlip:
         return advice("culprit of failure")
 
     @property
+    def _reads(self) -> list[tuple[Hazard, ...]]:
+        return [group for group in self.hazards if group[0].kind in READS]
+
+    @property
     def _undecided_read(self) -> tuple[Hazard, ...] | None:
         """The reads that may decide something, though the program is traced alike in both forms.
 
         The text of a jaxpr or its constants decide nothing then, unless a callback reads them.
         """
-        reads = [group for group in self.hazards if group[0].kind in _WHAT_IS_READ]
-        return next((group for group in reads if _may_decide(group[0])), None)
+        return next((group for group in self._reads if _may_decide(group[0])), None)
 
     @property
     def deciding_read(self) -> tuple[Hazard, ...] | None:
         """The first reads that may decide another program, though it was not traced otherwise."""
-        reads = [group for group in self.hazards if group[0].kind in _WHAT_IS_READ]
-        return next((group for group in reads if group[0].fix != advice("nothing")), None)
+        return next((group for group in self._reads if group[0].fix != advice("nothing")), None)
 
     @property
     def hoists_nothing(self) -> bool:

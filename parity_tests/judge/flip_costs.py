@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Iterator
 
 from parity_tests.advice import advice
-from parity_tests.judge import beyond_doubt, flip_work
+from parity_tests.judge import beyond_doubt
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import read_that_changes
 from reports.rows import (
@@ -170,7 +170,7 @@ def _cause_in_calls(flip: AcrossFlip) -> tuple[str, str, str]:
         for each in (flip.before, flip.after)
     ]
     if flops[1] > 1.1 * flops[0]:
-        return "XLA computes more", flip.largest, flip_work.how_to_compute_less(flip)
+        return "XLA computes more", flip.largest, advice("computes more")
     return "", flip.largest, advice("tune")
 
 

@@ -98,7 +98,7 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
     # A limit belongs to the campaign: without it the program might have worked.
     exceeds = is_beyond_doubt(failure, before)
     broken = failure.kind in ("exception", "crash") or exceeds
-    cause = flip.hazard(*reasons_as_written.hazards_behind(failure)) if broken else None
+    cause = reasons_as_written.hazard_behind(flip, failure) if broken else None
     what = f"works on {flip.left} and fails on {flip.right}: {what}"
     read = None
     if broken and not cause:

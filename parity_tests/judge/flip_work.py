@@ -87,18 +87,8 @@ def of_flops(flip: AcrossFlip, before: Observation, after: Observation) -> Itera
             what=f"XLA counts {humanise_count(new)} floating-point operations of a call after the "
             f"flip and {humanise_count(old)} before",
             where=lines_of(repeated) if repeated else flip.largest,
-            action=repeated[0].fix if repeated else how_to_compute_less(flip),
+            action=repeated[0].fix if repeated else advice("computes more"),
         )
-
-
-def how_to_compute_less(flip: AcrossFlip) -> str:
-    """Return what helps where XLA does not know values any more by which it computed less.
-
-    Example::
-
-        how_to_compute_less(flip).startswith("XLA simplifies by values that it knows")
-    """
-    return advice("computes more")
 
 
 def of_arrays(before: Observation, after: Observation) -> Iterator[FlipReason]:

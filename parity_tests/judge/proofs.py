@@ -18,20 +18,17 @@ from reports.rows import (
     FlipOutcome,
     FlipReason,
     Hazard,
-    HazardKind,
     Observation,
     ProgramRow,
 )
 from reports.rows.claims import Answer, Claim, Evaluated, OtherBits, PartedPlace, answer_of
+from reports.rows.hazard import TRAITS
 from reports.rows.observation import ProgramNumber
-
-# What costs something, and breaks nothing.
-_OF_COSTS: tuple[HazardKind, ...] = ("hoisted more than once", "folded by legacy alone")
 
 
 def breaking(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
     """Return the hazards by which a program that is proved may still break."""
-    return tuple(each for each in hazards if each.kind not in _OF_COSTS)
+    return tuple(each for each in hazards if not TRAITS[each.kind].only_costs)
 
 
 def folded(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:

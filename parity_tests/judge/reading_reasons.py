@@ -6,14 +6,8 @@ from collections.abc import Sequence
 
 from parity_tests.advice import advice
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
-from reports.rows import FlipReason, Hazard, HazardKind, ReasonKind
-
-READS: tuple[HazardKind, ...] = (
-    "reads the flag",
-    "reads jaxpr constants",
-    "reads lowered modules",
-    "hands on the environment",
-)
+from reports.rows import FlipReason, Hazard, ReasonKind
+from reports.rows.hazard import READS
 
 
 def read_that_changes(flip: AcrossFlip) -> tuple[Hazard, ...] | None:

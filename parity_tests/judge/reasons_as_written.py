@@ -9,8 +9,9 @@ from parity_tests.exception_texts import are_alike, first_line
 from parity_tests.judge import calls_as_written
 from parity_tests.judge.across_flip import AcrossFlip, lines_of
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
-from reports.rows import Comparison, Failure, FlipReason, HazardKind
+from reports.rows import Comparison, Failure, FlipReason, Hazard
 from reports.rows.check_names import AS_WRITTEN, DONATING
+from reports.rows.hazard import TRAITS
 from reports.rows.observation import OF_LIMITS
 
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
@@ -22,11 +23,10 @@ _DELETED = "has been deleted"  # of an array that a call before has consumed
 _OF_FIRST_CALL = ("trace", "lower", "compile", "first call", DONATING)
 
 
-def hazards_behind(failure: Failure) -> tuple[HazardKind, ...]:
-    """Return the kinds of hazards for which a side fails so."""
-    if _FORBIDDEN in failure.message:
-        return ("implicit transfer",)
-    return "captured and donated", "incompatible devices"
+def hazard_behind(flip: AcrossFlip, failure: Failure) -> tuple[Hazard, ...] | None:
+    """Return the first hazards that explain a failure after the flip."""
+    such = "forbidden transfers" if _FORBIDDEN in failure.message else "other failures"
+    return next((each for each in flip.hazards if TRAITS[each[0].kind].explains == such), None)
 
 
 def of_calls(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
@@ -76,7 +76,7 @@ def of_new_failure(flip: AcrossFlip, number: int, failure: Failure) -> FlipReaso
     what = f"as it is written, {said}"
     if (read := read_that_changes(flip)) is not None:
         return of_read("failure", what, read)
-    cause = flip.hazard(*hazards_behind(failure))
+    cause = hazard_behind(flip, failure)
     return FlipReason(
         outcome="different",
         kind="failure",

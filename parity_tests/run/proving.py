@@ -46,8 +46,8 @@ from parity_tests.processes.protocol import (
 )
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
+from parity_tests.run.asking_for_hazards import detect_alone, hazards_told
 from parity_tests.run.collection import collect, with_sides_that_run
-from parity_tests.run.hazards import detect_alone, hazards_told
 from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
 from reports.rows import Environment, Failure, Observation, ProgramRow, Side
 from reports.rows.claims import Answer, Claim, Evaluated, answer_of

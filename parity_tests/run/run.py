@@ -15,12 +15,12 @@ from parity_tests.judge import beyond_doubt
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Progress
+from parity_tests.run.asking_for_hazards import with_reads_in_calls
 from parity_tests.run.collection import collect, with_sides_that_run
 from parity_tests.run.comparing import FinishedPrograms, compare_sides
 from parity_tests.run.context import Context
 from parity_tests.run.estimates import Announce
 from parity_tests.run.folder import campaign_folder, check_same_campaign, setup_of
-from parity_tests.run.hazards import with_reads_in_calls
 from parity_tests.run.kept_run import KeptRun, kept_run
 from parity_tests.run.late_settings import with_late_settings
 from parity_tests.run.measuring import measure

@@ -7,12 +7,7 @@ from reports.rows.campaign import (
     SCHEMA_VERSION,
     Campaign,
 )
-from reports.rows.captured_array import (
-    CapturedArray,
-    Fate,
-    Hazard,
-    HazardKind,
-)
+from reports.rows.captured_array import CapturedArray, Fate
 from reports.rows.comparison import (
     TIME_METRICS,
     Comparison,
@@ -34,6 +29,7 @@ from reports.rows.flip import (
     ReasonKind,
     TooLate,
 )
+from reports.rows.hazard import Hazard, HazardKind
 from reports.rows.headline import (
     ANSWER_OF,
     FLIP_ANSWERS,

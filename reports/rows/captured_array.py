@@ -36,36 +36,3 @@ class CapturedArray(Row):
     note: str = ""
     written: bool = False  # it holds other values after the calls than before them
     code: str = ""  # the text of the line; "" where it is not known
-
-
-HazardKind = Literal[
-    "writeable NumPy array",
-    "captured and donated",
-    "incompatible devices",
-    "implicit transfer",
-    "placement of outputs",
-    "hoisted more than once",
-    "folded by legacy alone",
-    "reads jaxpr constants",
-    "reads the flag",
-    "reads lowered modules",
-    "hands on the environment",
-]
-
-
-class Hazard(Row):
-    """Something that may change for a program when JAX's default flips, and the smallest fix."""
-
-    kind: HazardKind
-    # The line that the captured array is first used on, or that reads; "" where it is not known.
-    file: str
-    line: int
-    array: str  # its type in words; of a read, the name of what is read
-    what: str
-    fix: str
-    # Of a read: the traced program is another one because of it, or cannot be traced.
-    changes_program: bool = False
-    commits_outputs: bool = False  # of a placement: all outputs, whatever the program computes
-    operations: float | None = None  # scalar operations that each call adds, estimated
-    gist: str = ""  # of work: "`cumsum` and 5 more"; "" in reports older than this field
-    code: str = ""  # the text of the line; "" where it is not known

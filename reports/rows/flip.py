@@ -104,8 +104,6 @@ Price = tuple[int, float]
 
 _NO_PRICE: Price = (0, 0.0)
 _DRIFT, _OTHER, _ONCE, _MEMORY, _CALLS = range(1, 6)
-# Work that each call adds, where no call was measured.
-_WORK = ("operations", "folded by legacy alone")
 
 
 def price_of(reason: FlipReason) -> Price:
@@ -116,7 +114,8 @@ def price_of(reason: FlipReason) -> Price:
         return _NO_PRICE
     if reason.kind == "time" and reason.subject in ("call", "dispatch"):
         return _CALLS, reason.ratio or 0.0
-    if reason.subject in _WORK:
+    if reason.kind == "hazard" or reason.subject == "operations":
+        # Work that each call adds, where no call was measured.
         return _CALLS, 0.0
     if reason.kind == "size":
         return _MEMORY, reason.more or 0.0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
-from reports.rows.captured_array import Hazard
 from reports.rows.claims import ANSWERS, Answer, Claim, Evaluated
+from reports.rows.hazard import Hazard
 from reports.rows.program_row import Environment
 from reports.rows.row import Row, Side
 

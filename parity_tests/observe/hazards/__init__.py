@@ -1,8 +1,12 @@
 """Flip hazards: what could change for a program when JAX's default flips, before anything does.
 
 Each kind of hazard has a function of its name, which finds it. Its docstring explains the hazard
-and its look-alike, a program that looks the same and is safe. `detection` lists them all. A hazard
-is possible, not certain: no jaxpr tells whether a NumPy array is written to later.
+and its look-alike, a program that looks the same and is safe. A hazard is possible, not certain: no
+jaxpr tells whether a NumPy array is written to later.
+
+A new kind needs a name and traits in `reports/rows/hazard.py`, a function that `detection` lists,
+a text in `parity_tests/advice.py`, a row in `docs/verdicts.md`, an example in `test_detection.py`,
+and a look-alike in `tests/scripts/flip_hazards.py`. Rules of lint are a subject of their own.
 """
 
 from parity_tests.observe.hazards.detection import BuiltOnce as BuiltOnce

@@ -25,27 +25,26 @@ from parity_tests.observe.reads.recorder import Reads, read_back
 from parity_tests.observe.reads.recording import has_read_at_import, recording
 from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
-from reports.rows import Hazard, HazardKind
+from reports.rows import Hazard
 
 # In the order in which a report lists them.
-DETECTORS: dict[HazardKind, Callable[[TracedProgram], Iterable[Hazard]]] = {
-    "writeable NumPy array": arrays.writeable_numpy_array,
-    "captured and donated": arrays.captured_and_donated,
-    "incompatible devices": devices.incompatible_devices,
-    "implicit transfer": devices.implicit_transfer,
-    "placement of outputs": devices.placement_of_outputs,
-    "hoisted more than once": arrays.hoisted_more_than_once,
-    "folded by legacy alone": arrays.folded_by_legacy_alone,
-}
-
+DETECTORS: tuple[Callable[[TracedProgram], Iterable[Hazard]], ...] = (
+    arrays.writeable_numpy_array,
+    arrays.captured_and_donated,
+    devices.incompatible_devices,
+    devices.implicit_transfer,
+    devices.placement_of_outputs,
+    arrays.hoisted_more_than_once,
+    arrays.folded_by_legacy_alone,
+)
 
 # Of programs that read jaxprs or the flag while they are traced.
-DETECTORS_OF_READS: dict[HazardKind, Callable[[BothForms], Iterable[Hazard]]] = {
-    "reads jaxpr constants": reads.reads_jaxpr_constants,
-    "reads the flag": reads.reads_the_flag,
-    "reads lowered modules": reads.reads_lowered_modules,
-    "hands on the environment": reads.hands_on_the_environment,
-}
+DETECTORS_OF_READS: tuple[Callable[[BothForms], Iterable[Hazard]], ...] = (
+    reads.reads_jaxpr_constants,
+    reads.reads_the_flag,
+    reads.reads_lowered_modules,
+    reads.hands_on_the_environment,
+)
 
 
 def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ...]:
@@ -67,7 +66,7 @@ def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ..
 @jax_defaults()
 def of_trace(traced: TracedProgram) -> tuple[Hazard, ...]:
     """Return the hazards of a program that reads nothing while JAX traces it after the flip."""
-    return tuple(_with_code(each) for find in DETECTORS.values() for each in find(traced))
+    return tuple(_with_code(each) for find in DETECTORS for each in find(traced))
 
 
 def _with_code(hazard: Hazard) -> Hazard:
@@ -99,7 +98,7 @@ def changing_reads(program: Program) -> tuple[Hazard, ...]:
 
 
 def _of_reads(both: BothForms) -> list[Hazard]:
-    return [hazard for find in DETECTORS_OF_READS.values() for hazard in find(both)]
+    return [hazard for find in DETECTORS_OF_READS for hazard in find(both)]
 
 
 # -- off the trace of a measurement ----------------------------------------------------------------

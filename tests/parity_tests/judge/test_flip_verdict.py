@@ -154,8 +154,10 @@ def test_a_read_alone_is_safe_and_one_that_changes_nothing_is_no_cause():
     assert action.startswith("no captured array is hoisted: find out what the read at ")
 
 
-def test_a_hazard_that_fails_by_itself_goes_before_a_read():
-    reason = worst(FAILED, after=failed(AFTER), hazards=[READ, DONATED])
+@pytest.mark.parametrize("kind", ["captured and donated", "incompatible devices"])
+def test_a_hazard_that_fails_by_itself_goes_before_a_read(kind):
+    fails = DONATED.model_copy(update={"kind": kind})
+    reason = worst(FAILED, after=failed(AFTER), hazards=[READ, fails])
     assert reason.action == "capture a copy"
 
 

@@ -45,7 +45,7 @@ def numbered(side, writers=0):
     ("hazards", "writers", "due"),
     [
         ((), 0, ()),
-        ((FOLDED,), 0, ()),
+        ((FOLDED, hazard("hoisted more than once")), 0, ()),
         ((WRITEABLE, COMMITS), 0, ()),
         ((WRITEABLE,), 1, (WRITEABLE,)),
         ((COMMITS, MAY_SHARD), 0, (MAY_SHARD,)),

@@ -7,7 +7,7 @@ import pytest
 from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Recorded
 from parity_tests.run import comparing
-from parity_tests.run.hazards import hazards_told
+from parity_tests.run.asking_for_hazards import hazards_told
 from reports.rows import Failure, Hazard, MeasuredWith, Observation
 
 HAZARD = Hazard(

@@ -29,9 +29,9 @@ from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import KILLED, Lost
 from parity_tests.run.context import Context
 from parity_tests.run.estimates import again
-from reports.rows import DriftCause, Failure, Hazard, HazardKind, Side
+from reports.rows import DriftCause, Failure, Hazard, Side
+from reports.rows.hazard import TRAITS
 
-_EXPLAIN_FAILURES: tuple[HazardKind, ...] = ("captured and donated", "incompatible devices")
 _OF_XLA: tuple[DriftCause, ...] = ("constant folding", "layout or fusion")
 
 
@@ -77,7 +77,7 @@ def _may_be_explained(findings: Findings, pair: Sides) -> bool:
     if any(each.changes_program for each in findings.hazards) or not across(findings, pair):
         return False
     if after.failure:
-        return not any(each.kind in _EXPLAIN_FAILURES for each in findings.hazards)
+        return not any(TRAITS[each.kind].explains == "other failures" for each in findings.hazards)
     if before.stablehlo is not None and before.stablehlo.callbacks:
         return True
     causes = {each.cause for each in findings.drift if (each.left, each.right) == pair}
