@@ -1,9 +1,10 @@
 """The metrics of an observation, one declaration each: read, judged, held to a limit, shown.
 
-A new metric is an entry of `METRICS` and a field of an observation that `parity_tests.observe`
-fills in; a new time is a name of `TimeMetric` and a field of `StageTimes`. The judge, the flip
-verdict and the pages go by this table. Its order is the order of the comparisons in a report.
-Readers use `metrics.METRICS` at the moment that they need it.
+A new metric is an entry of `METRICS` and a field of `reports/rows/observation.py` that a file of
+`parity_tests/observe/` fills in (of the optimised HLO: `optimised_hlo.py`); a new time is a name of
+`TimeMetric` and a field of `StageTimes`. The judge, the flip verdict and the pages go by this
+table; a store has those of `KEY_METRICS` in `reports/rows/history.py` as columns. Its order is the
+order of the comparisons in a report. Readers use `metrics.METRICS` at the moment that they need it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ from reports.rows.row import Side
 
 def _field(section: str, name: str) -> Read:
     def read(observation: Observation) -> Any:
-        return getattr(getattr(observation, section), name, None)
+        found = getattr(observation, section)
+        return None if found is None else getattr(found, name)
 
     return read
 
