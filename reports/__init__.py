@@ -1,45 +1,17 @@
 """Rows in, pages out: the records of a campaign and the pages made of them.
 
-This file is the table of contents; `reports.rows` explains the records. The writers of pages are
-imported at their first use: every process that measures has records, and few write a page.
+This file is the table of contents; `reports.rows` explains the records. A name is imported at its
+first use: few processes write a page, and a command line that names formats needs no records.
 """
 
-import importlib
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from reports.output.files import ReportPathError, as_bytes, check_writable, write_atomically
-from reports.output.json_file import ReportReadError, load_result
-from reports.output.json_file import load as load_campaign
-from reports.rows import (
-    SCHEMA_VERSION,
-    SIDES,
-    Campaign,
-    CapturedArray,
-    Comparison,
-    Environment,
-    Failure,
-    Fate,
-    Hazard,
-    HazardKind,
-    JaxprCounts,
-    LeafComparison,
-    MemoryStats,
-    Observation,
-    OutputLeaf,
-    ProgramRow,
-    Proof,
-    Rung,
-    Side,
-    StableHloCounts,
-    StageTimes,
-    Verdict,
-)
-
 if TYPE_CHECKING:
+    from reports.kinds import ReportFormat, formats_of
+    from reports.output.files import ReportPathError, as_bytes, check_writable, write_atomically
     from reports.output.formats import (
         FORMATS,
-        GRID_FORMATS,
-        ReportFormat,
         ReportRequest,
         check_available,
         check_formats,
@@ -48,15 +20,37 @@ if TYPE_CHECKING:
         render_report,
         write_report,
     )
+    from reports.output.json_file import ReportReadError, load_result
+    from reports.output.json_file import load as load_campaign
+    from reports.rows import (
+        SCHEMA_VERSION,
+        SIDES,
+        Campaign,
+        CapturedArray,
+        Comparison,
+        Environment,
+        Failure,
+        Fate,
+        Hazard,
+        HazardKind,
+        JaxprCounts,
+        LeafComparison,
+        MemoryStats,
+        Observation,
+        OutputLeaf,
+        ProgramRow,
+        Proof,
+        Rung,
+        Side,
+        StableHloCounts,
+        StageTimes,
+        Verdict,
+    )
 
-_OF_FORMATS = (
-    "FORMATS", "GRID_FORMATS", "ReportFormat", "ReportRequest", "check_available",
-    "check_formats", "parse_report_option", "render_grid", "render_report", "write_report",
-)  # fmt: skip
+_MODULES = ("rows", "kinds", "output.files", "output.json_file", "output.formats")
 
 __all__ = [
     "FORMATS",
-    "GRID_FORMATS",
     "SCHEMA_VERSION",
     "SIDES",
     "Campaign",
@@ -87,6 +81,7 @@ __all__ = [
     "check_available",
     "check_formats",
     "check_writable",
+    "formats_of",
     "load_campaign",
     "load_result",
     "parse_report_option",
@@ -99,9 +94,11 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "frames":
-        return importlib.import_module("reports.frames")
-    if name in _OF_FORMATS:
-        return getattr(importlib.import_module("reports.output.formats"), name)
+        return import_module("reports.frames")
+    if name in __all__:
+        member = "load" if name == "load_campaign" else name
+        modules = (import_module(f"reports.{each}") for each in _MODULES)
+        return next(getattr(each, member) for each in modules if hasattr(each, member))
     raise AttributeError(f"module 'reports' has no attribute {name!r}")
 
 

@@ -14,7 +14,7 @@ import reports
 
 MODULES = [module.name for module in pkgutil.walk_packages(reports.__path__, "reports.")]
 CHECK = (
-    "import sys, reports; "
+    "import sys; from reports import load_campaign; "
     "print(sorted(set(sys.argv[1:]) & {name.partition('.')[0] for name in sys.modules}))"
 )
 

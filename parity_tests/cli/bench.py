@@ -9,6 +9,7 @@ import typer
 
 from parity_tests.cli.display import NoColor
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +35,9 @@ def bench(
     ] = False,
     report: Annotated[
         list[str] | None,
-        typer.Option(metavar="KIND:PATH", help="Write the figures as json, md or svg. Repeatable."),
+        typer.Option(
+            metavar="KIND:PATH", help=f"Write {', '.join(formats_of('bench'))}. Repeatable."
+        ),
     ] = None,
     timeout: Annotated[
         float,
@@ -66,7 +69,7 @@ def bench(
     check_engine_runs("bench")
     if quick and full:
         fail("--quick and --full contradict each other: give one of them")
-    requests = checked_reports(context, report or (), formats=("json", "md", "svg"))
+    requests = checked_reports(context, report or (), formats_of("bench"))
     question = BenchQuestion(
         rows=_parse_rows(rows),
         rounds=rounds,

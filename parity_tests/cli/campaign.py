@@ -15,6 +15,7 @@ from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted
 from parity_tests.cli.options import HOW, OUTPUT, WHAT, ReportUrl, Store
 from parity_tests.cli.report_option import checked_reports, write_reports
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from parity_tests.campaign.spec import EnvironmentSpec
     from parity_tests.cli.campaign_view import CampaignProgress
     from parity_tests.cli.terminal import Shown
-    from reports import ReportFormat, ReportRequest
+    from reports import ReportRequest
     from reports.rows.plan import PlanReport, State
 
 _FIRST_ANSWER_SECONDS = 30.0
@@ -38,7 +39,7 @@ class PlanReporting:
         list[str] | None,
         typer.Option(
             metavar="FORMAT:PATH",
-            help="Write a report: html, md, comment or json. Repeatable.",
+            help=f"Write a report: {', '.join(formats_of('planned campaign'))}. Repeatable.",
             rich_help_panel=OUTPUT,
         ),
     ] = None
@@ -46,7 +47,7 @@ class PlanReporting:
 
     def requests(self, context: typer.Context) -> list[ReportRequest]:
         """Check the options, as `checked_reports` does."""
-        formats: tuple[ReportFormat, ...] = ("html", "md", "comment", "json")
+        formats = formats_of("planned campaign")
         return checked_reports(context, self.report or (), formats, link=self.report_url or "")
 
 

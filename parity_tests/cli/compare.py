@@ -22,6 +22,7 @@ from parity_tests.cli.options import (
 )
 from parity_tests.cli.report_option import checked_reports, write_reports
 from parity_tests.cli.run_programs import conclude
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -123,7 +124,7 @@ def compare_stored(
     """Compare two runs, print what became of each program, and set the exit status."""
     from parity_tests.run.compare_runs import compare_runs
 
-    requests = checked_reports(context, reports, formats=("json",))
+    requests = checked_reports(context, reports, formats_of("comparison"))
     found = compare_runs(_read(store, left), _read(store, right))
     console = display.console()
     print_comparison(console, found, details=display.details)

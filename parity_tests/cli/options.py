@@ -11,6 +11,7 @@ import typer
 
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.report_option import checked_reports
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from reports import ReportRequest
@@ -52,8 +53,8 @@ Report = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FORMAT:PATH",
-        help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
-        "comment, junit, sarif, csv, parquet and json. Repeatable.",
+        help="Write a report, as in html:out.html; json:- prints it. The formats are "
+        f"{', '.join(formats_of('campaign'))}. Repeatable.",
         rich_help_panel=OUTPUT,
     ),
 ]

@@ -17,6 +17,7 @@ from parity_tests.cli.options import (
     Jobs,
     Judging,
     ProgramTimeout,
+    Report,
     Sides,
     Targets,
     parse_sides,
@@ -62,15 +63,7 @@ def prove(
             rich_help_panel=OUTPUT,
         ),
     ] = False,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help="Write a report, as in html:out.html; json:- prints it. The formats are html, md, "
-            "comment, junit, sarif, csv, parquet and json. Repeatable.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    report: Report = None,
     fail_on: Annotated[
         str | None,
         typer.Option(

@@ -11,11 +11,8 @@ import typer
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import OUTPUT, Judging, Reporting, Store
-from parity_tests.cli.report_option import (
-    check_for,
-    check_for_versions,
-    write_reports,
-)
+from parity_tests.cli.report_option import check_for, write_reports
+from reports.kinds import kind_of
 
 if TYPE_CHECKING:
     from reports import ReportRequest
@@ -59,26 +56,18 @@ def report(
       constparity report last --store runs.db --report html:report.html
     """
     import reports
-    from reports.output.formats import SUITE_FORMATS
-    from reports.rows.grid import Grid
-    from reports.rows.proofs import Proofs
-    from reports.rows.suite import SuiteResult
-    from reports.rows.suite_runs import SuiteRuns
     from reports.store.reading import load_run
 
-    display, rules = Display(quiet=quiet, no_color=no_color), Judging(fail_on).rules
     if not reporting.report:
         fail("name a report, as in --report html:report.html")
     loaded = load_run(store, str(result)) if store else reports.load_result(result)
-    requests = reporting.requests(context, of_proofs=isinstance(loaded, Proofs))
+    kind = kind_of(loaded)
+    of_proofs = kind.name == "proofs"
+    rules = Judging(fail_on, of_proofs=of_proofs).rules
+    requests = reporting.requests(context, of_proofs=of_proofs)
     _check_that_it_stays(store or result, requests)
-    console = display.console()
-    if isinstance(loaded, SuiteResult | SuiteRuns):
-        check_for(requests, SUITE_FORMATS, "a test-suite")
-    elif isinstance(loaded, Proofs):
-        rules = Judging(fail_on, of_proofs=True).rules
-    elif isinstance(loaded, Grid):
-        check_for_versions(requests)
+    check_for(requests, kind)
+    console = Display(quiet=quiet, no_color=no_color).console()
     write_reports(context, console, requests, loaded, rules)
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reports import ReportFormat, ReportRequest
+    from reports.kinds import Kind
     from reports.rows.fail_rules import FailRule
     from reports.rows.row import Row
 
@@ -73,23 +74,14 @@ def _linked(requests: list[ReportRequest], link: str) -> list[ReportRequest]:
     return [replace(each, link=link) if each.format == "comment" else each for each in requests]
 
 
-def check_for(
-    requests: Sequence[ReportRequest], formats: Sequence[ReportFormat], whose: str
-) -> None:
-    """Make sure that a result has the format of each report; leaves with `Exit.USAGE` else."""
+def check_for(requests: Sequence[ReportRequest], kind: Kind) -> None:
+    """Make sure that a kind has the format of each report; leaves with `Exit.USAGE` else."""
     import reports
 
     try:
-        reports.check_formats(requests, formats, whose)
+        reports.check_formats(requests, kind.formats, kind.words)
     except ValueError as error:
         fail(str(error))
-
-
-def check_for_versions(requests: Sequence[ReportRequest]) -> None:
-    """Make sure that a grid over several versions of JAX has the format of each report."""
-    import reports
-
-    check_for(requests, reports.GRID_FORMATS, "a grid over versions of JAX")
 
 
 def check_saving(context: typer.Context, file: Path, reports: Sequence[str]) -> None:

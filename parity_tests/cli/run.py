@@ -33,7 +33,7 @@ from parity_tests.cli.python_option import (
     interpreters,
     pythons_of,
 )
-from parity_tests.cli.report_option import check_for_versions, check_saving
+from parity_tests.cli.report_option import check_for, check_saving
 from parity_tests.cli.run_programs import conclude, run_programs, start_early
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions
 from parity_tests.cli.selecting import (
@@ -42,6 +42,7 @@ from parity_tests.cli.selecting import (
     ListOnly,
     list_programs,
 )
+from reports.kinds import kind_named
 
 if TYPE_CHECKING:
     from parity_tests.run.options import CampaignOptions
@@ -242,7 +243,7 @@ def run(
     if pythons is None:
         return
     if len(pythons) > 1:
-        check_for_versions(requests)
+        check_for(requests, kind_named("grid"))
     first = pythons[0] if pythons else None
     if list_only:
         list_programs(context, display.console(), chosen, measuring.timeout, first)

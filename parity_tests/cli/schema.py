@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import enum
 import sys
 from typing import Annotated
 
 import typer
 
+from reports.kinds import KINDS_READ
 
-class Kind(enum.StrEnum):
-    """What a report is of."""
-
-    CAMPAIGN = "campaign"
-    GRID = "grid"
-    SUITE = "suite"
-    SUITE_RUNS = "suite-runs"
-    PROOFS = "proofs"
+_NAMES = [each.name for each in KINDS_READ]
 
 
 def schema(
     kind: Annotated[
-        Kind,
+        str,
         typer.Argument(
-            help="A report of one campaign, of a grid over versions of JAX, of a test-suite in "
-            "shadow mode, of one on stock JAX, or of proofs."
+            autocompletion=lambda: _NAMES,
+            help=f"What the report is of: {', '.join(_NAMES)}.",
         ),
-    ] = Kind.CAMPAIGN,
+    ] = "campaign",
 ) -> None:
     """Print the JSON Schema of the JSON reports that this constparity writes.
 
@@ -40,4 +33,6 @@ def schema(
     """
     from reports.output import json_file
 
-    sys.stdout.write(json_file.render_schema(kind.value))
+    if kind not in _NAMES:
+        raise typer.BadParameter(f"no kind {kind!r}; the kinds are {', '.join(_NAMES)}")
+    sys.stdout.write(json_file.render_schema(kind))

@@ -11,6 +11,7 @@ from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
 from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
 from parity_tests.cli.options import OneTarget
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ def sweep(
     display = Display(quiet=quiet, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     request = SweepThreshold(target=target, question=question)
-    requests = checked_reports(context, report or (), formats=("json",))
+    requests = checked_reports(context, report or (), formats_of("sweep"))
     if into is not None:
         _check_result(into, target, requests)
     swept = ask_with_progress(

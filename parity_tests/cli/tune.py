@@ -10,6 +10,7 @@ from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import check_engine_runs
 from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
 from parity_tests.cli.options import OneTarget
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -77,7 +78,7 @@ def tune(
         most_arrays=most_arrays,
     )
     request = TunePolicy(target=target, question=question)
-    requests = checked_reports(context, report or (), formats=("json", "svg"))
+    requests = checked_reports(context, report or (), formats_of("tuning"))
     found = ask_with_progress(
         context,
         display,

@@ -91,7 +91,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         metavar="FORMAT:PATH",
-        help="write a report: json, html, md, comment, junit, sarif; repeatable",
+        help="write a report: html, md, comment, junit, sarif, json; repeatable",
     )
 
 

@@ -32,11 +32,9 @@ def requested(options: Sequence[str]) -> list[ReportRequest]:
 
 
 def _checked(options: Sequence[str]) -> list[ReportRequest]:
-    from reports.output.formats import SUITE_FORMATS
-
     found: dict[Path, ReportRequest] = {}
     for option in options:
-        request = reports.parse_report_option(option, SUITE_FORMATS)
+        request = reports.parse_report_option(option, reports.formats_of("suite"))
         if request.path is None:
             raise ValueError(f"report '{request}': pytest has the standard output; name a file")
         reports.check_writable(request.path)

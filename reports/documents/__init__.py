@@ -1,7 +1,7 @@
 """Each kind of result as a document: `reports/rows/NAME.py` has its rows.
 
 A file `NAME.py` in this folder has the function `document` for the rows of that name. A new kind of
-result is these two files, and every renderer writes it.
+result is these two files and a line in `reports/kinds.py`, and every renderer writes it.
 """
 
 from __future__ import annotations

@@ -1,42 +1,25 @@
-"""The formats of a report, and the one parser of the option that asks for them."""
+"""A result in one of its formats, and the one parser of the option that asks for them."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from reports import documents
-from reports.document import Document
-from reports.output import (
-    bench_plot,
-    html_page,
-    json_file,
-    junit_file,
-    proofs,
-    sarif_file,
-    suite,
-    suite_runs,
-    tables,
-    tuning_plot,
-)
+from reports.kinds import ReportFormat, formats_of, kind_of
+from reports.output import json_file, tables
 from reports.output.files import write_atomically
 from reports.output.tables import TABLES, TableName
 from reports.render import comment, html, markdown
 from reports.rows import Campaign
-from reports.rows.bench import Bench
-from reports.rows.experiments import Tuning
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
 from reports.rows.grid import Grid
-from reports.rows.proofs import Proofs
 from reports.rows.row import Row
-from reports.rows.suite import SuiteResult
-from reports.rows.suite_runs import SuiteRuns
 
-ReportFormat = Literal["html", "md", "comment", "junit", "sarif", "csv", "parquet", "json", "svg"]
 Content = str | bytes  # text is written as UTF-8
 
 
@@ -76,7 +59,7 @@ class ReportRequest:
     def parts_of(self, tables: Iterable[TableName]) -> tuple[ReportRequest, ...]:
         """Return a request for each file of a result that has these tables."""
         path = self.path
-        if self.format not in _OF_TABLES or path is None:
+        if self.format not in _LIBRARIES or path is None:
             return (self,)
         others = (each for each in tables if each != self.table)
         return (
@@ -90,49 +73,11 @@ class ReportRequest:
         )
 
 
-_OF_TABLES: dict[ReportFormat, Callable[[Campaign | Grid | Proofs, TableName], Content]] = {
-    "csv": tables.render_csv,
-    "parquet": tables.render_parquet,
-}
 _LIBRARIES: dict[ReportFormat, tuple[str, ...]] = {
     "csv": ("pandas",),
     "parquet": ("pandas", "pyarrow"),
 }
-# What is written of the rows themselves and not of their document. Each takes a result, and the
-# rules of --fail-on where programs can break them.
-_WITH_RULES: dict[tuple[type[Row], ReportFormat], Callable[[Any, Sequence[FailRule]], str]] = {
-    (Campaign, "junit"): junit_file.render,
-    (Grid, "junit"): junit_file.render_grid,
-    (Proofs, "junit"): proofs.render_junit,
-}
-_OF_ROWS: dict[tuple[type[Row], ReportFormat], Callable[[Any], str]] = {
-    (Campaign, "html"): html_page.render,
-    (Campaign, "sarif"): sarif_file.render,
-    (Campaign, "json"): json_file.render,
-    (Grid, "json"): json_file.render,
-    (SuiteResult, "junit"): suite.render_junit,
-    (SuiteResult, "sarif"): suite.render_sarif,
-    (SuiteResult, "json"): json_file.render,
-    (SuiteRuns, "junit"): suite_runs.render_junit,
-    (SuiteRuns, "sarif"): suite_runs.render_sarif,
-    (SuiteRuns, "json"): json_file.render,
-    (Proofs, "sarif"): proofs.render_sarif,
-    (Proofs, "json"): json_file.render,
-    (Bench, "svg"): bench_plot.render,
-    (Tuning, "svg"): tuning_plot.render,
-}
-# What every kind has, beside JSON. Each takes a document and the address of the whole report.
-_OF_DOCUMENTS: dict[ReportFormat, Callable[[Document, str], str]] = {
-    "html": lambda document, _: html.render(document),
-    "md": lambda document, _: markdown.render(document),
-    "comment": comment.render,
-}
-FORMATS: tuple[ReportFormat, ...] = (
-    *("html", "md", "comment", "junit", "sarif", "json"),
-    *_OF_TABLES,
-)
-GRID_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "json", *_OF_TABLES)
-SUITE_FORMATS: tuple[ReportFormat, ...] = ("html", "md", "comment", "junit", "sarif", "json")
+FORMATS = formats_of("campaign")
 # The names that files of a format usually end in, where that is not the name of the format.
 _SUFFIXES: dict[str, str] = {"comment": "md", "junit": "xml"}
 
@@ -212,18 +157,18 @@ def render_report(
 
         render_report("md", load_campaign("report.json")).startswith("# constparity")
     """
-    if format_ in _OF_TABLES and isinstance(result, Campaign | Grid | Proofs):
-        return _OF_TABLES[format_](result, table)
-    kind = type(result), format_
-    if kind in _WITH_RULES:
-        return _WITH_RULES[kind](result, rules)
-    if kind in _OF_ROWS:
-        return _OF_ROWS[kind](result)
+    kind = kind_of(result)
     if format_ == "json":
-        return result.model_dump_json(indent=1) + "\n"
-    if format_ not in _OF_DOCUMENTS:
+        return json_file.render(result) if kind.option else result.model_dump_json(indent=1) + "\n"
+    if format_ not in kind.formats:
         raise ValueError(f"a {type(result).__name__} cannot be written in the format {format_}")
-    return _OF_DOCUMENTS[format_](documents.document(result), link)
+    if format_ in kind.writers:
+        more: dict[str, Any] = {"junit": [rules], "csv": [table], "parquet": [table]}
+        return kind.writer(format_)(result, *more.get(format_, ()))
+    document = documents.document(result)
+    if format_ == "comment":
+        return comment.render(document, link)
+    return html.render(document) if format_ == "html" else markdown.render(document)
 
 
 def render_grid(

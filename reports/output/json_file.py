@@ -5,46 +5,20 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from pydantic import ValidationError
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
-from reports.rows.grid import Grid
-from reports.rows.proofs import PROOFS_SCHEMA, Proofs
-from reports.rows.suite import SUITE_SCHEMA, SuiteResult
-from reports.rows.suite_runs import SUITE_RUNS_SCHEMA, SuiteRuns
+from reports.kinds import KINDS_READ, Kind, kind_named, kind_of_data
+from reports.rows import Campaign, ProgramRow
+from reports.rows.row import Row
 
 _SHOWN_ERRORS = 5
 _ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
-ReportKind = Literal["campaign", "grid", "suite", "suite-runs", "proofs"]
-Result: TypeAlias = Campaign | Grid | SuiteResult | SuiteRuns | Proofs
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of report: its root, its schema version, what it is of, and what writes it."""
-
-    root: type[Campaign] | type[Grid] | type[SuiteResult] | type[SuiteRuns] | type[Proofs]
-    version: int
-    words: str
-    option: str = "--report json:"
-
-
-_OF_SUITES = "--constparity-report json:"
-_KINDS: dict[ReportKind, _Kind] = {
-    "campaign": _Kind(Campaign, SCHEMA_VERSION, "one campaign"),
-    "grid": _Kind(Grid, SCHEMA_VERSION, "a grid over several versions of JAX"),
-    "suite": _Kind(SuiteResult, SUITE_SCHEMA, "a test-suite", _OF_SUITES),
-    "suite-runs": _Kind(SuiteRuns, SUITE_RUNS_SCHEMA, "a test-suite on stock JAX", _OF_SUITES),
-    "proofs": _Kind(Proofs, PROOFS_SCHEMA, "proofs"),
-}
-REPORT_KINDS: tuple[ReportKind, ...] = tuple(_KINDS)
 
 # JSON escapes the control characters below a space, and leaves DEL and those of Unicode alone,
 # which a terminal obeys as well.
@@ -64,7 +38,7 @@ No such file or directory; check the path, or write one with --report json:no/su
     """
 
 
-def render(result: Result) -> str:
+def render(result: Row) -> str:
     """Render a result as JSON text, the answer first; the `kind` of a suite tells it from others.
 
     JSON has no infinities and no NaN: they become the strings "Infinity", "-Infinity" and "NaN",
@@ -84,9 +58,7 @@ def render(result: Result) -> str:
     # and the escape is what "backslashreplace" spells them with.
     rows = result.model_dump(exclude_defaults=True)
     told: dict[str, Any] = {n: rows.pop(n) for n in ("headline", "provenance") if n in rows}
-    if isinstance(result, SuiteResult | SuiteRuns | Proofs):
-        told["kind"] = result.kind
-    told["schema_version"] = result.schema_version
+    told |= {n: getattr(result, n) for n in ("kind", "schema_version") if hasattr(result, n)}
     return _escaped(_lines(told | rows)) + "\n"
 
 
@@ -157,14 +129,13 @@ def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") ->
         reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
 JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
     """
-    option = f"{written_by}{os.fspath(path)}"
-    campaign = _validated("campaign", _read(path, option), path, option)
+    campaign = _loaded(path, [kind_named("campaign")], written_by)
     assert isinstance(campaign, Campaign)
     return campaign
 
 
-def load_result(path: str | os.PathLike[str]) -> Result:
-    """Load the campaign, the grid or the test-suite that a JSON report holds, whichever it is.
+def load_result(path: str | os.PathLike[str]) -> Row:
+    """Load the result that a JSON report holds, of whichever kind.
 
     Raises `ReportReadError` as `load` does.
 
@@ -172,34 +143,28 @@ def load_result(path: str | os.PathLike[str]) -> Result:
 
         load_result("report.json").headline.flip
     """
-    data = _read(path, f"--report json:{os.fspath(path)}")
-    kind = _kind_of(data)
-    return _validated(kind, data, path, f"{_KINDS[kind].option}{os.fspath(path)}")
+    return _loaded(path, KINDS_READ)
 
 
-def _kind_of(data: dict[str, Any]) -> ReportKind:
-    for kind in ("suite", "suite-runs", "proofs"):
-        if data.get("kind") == kind:
-            return kind
-    return "grid" if "versions" in data else "campaign"
-
-
-def _validated(
-    kind: ReportKind, data: dict[str, Any], path: str | os.PathLike[str], option: str
-) -> Result:
-    again = f"write it again with {option}"
-    found, wanted = _KINDS[_kind_of(data)], _KINDS[kind]
-    version = data["schema_version"]
-    if type(version) is not int or version != found.version:
+def _loaded(path: str | os.PathLike[str], wanted: Sequence[Kind], written_by: str = "") -> Row:
+    data = _read(path, f"{written_by or wanted[0].option}{os.fspath(path)}")
+    found, version = kind_of_data(data), data["schema_version"]
+    name_one = f"name one of {', '.join(each.words for each in wanted)}"
+    if found is None:
+        unknown = f"its kind {data['kind']!r} is" if "kind" in data else "its kind is"
+        raise _error(path, f"{unknown} not known", name_one)
+    again = f"write it again with {written_by or found.option}{os.fspath(path)}"
+    reads = found.root.model_fields["schema_version"].default
+    if found.option and (type(version) is not int or version != reads):
         raise _error(
             path,
-            f"its schema_version is {version!r}, and this constparity reads {found.version}",
+            f"its schema_version is {version!r}, and this constparity reads {reads}",
             f"read it with the constparity that wrote it, or {again}",
         )
-    if found is not wanted:
-        raise _error(path, f"it is the report of {found.words}", f"name one of {wanted.words}")
+    if found not in wanted:
+        raise _error(path, f"it is the report of {found.words}", name_one)
     try:
-        return wanted.root.model_validate(data)
+        return found.root.model_validate(data)
     except ValidationError as error:
         raise _error(
             path, f"its rows do not fit the schema: {_first_errors(error)}", again
@@ -262,8 +227,8 @@ class _OfFiles(GenerateJsonSchema):
         return {"anyOf": [number, {"enum": ["Infinity", "-Infinity", "NaN"]}]}
 
 
-def json_schema(kind: ReportKind) -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the reports of a campaign, a grid or a suite.
+def json_schema(kind: str) -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of the reports of a kind that is read again.
 
     Example::
 
@@ -271,7 +236,8 @@ def json_schema(kind: ReportKind) -> dict[str, Any]:
         'constparity report of a campaign, version 4'
     """
     # As they are written, not as they are read: what is worked out from the rows is there, too.
-    root, version = _KINDS[kind].root, _KINDS[kind].version
+    root = kind_named(kind).root
+    version = root.model_fields["schema_version"].default
     schema = root.model_json_schema(mode="serialization", schema_generator=_OfFiles)
     schema["properties"]["schema_version"] = {"const": version}
     told_by = {"kind"} & root.model_fields.keys()
@@ -283,6 +249,6 @@ def json_schema(kind: ReportKind) -> dict[str, Any]:
     }
 
 
-def render_schema(kind: ReportKind) -> str:
+def render_schema(kind: str) -> str:
     """Render the JSON Schema as text."""
     return json.dumps(json_schema(kind), indent=1, ensure_ascii=False) + "\n"

@@ -10,8 +10,6 @@ from reports.rows.claims import ANSWERS, Answer, Claim, Evaluated
 from reports.rows.program_row import Environment
 from reports.rows.row import Row, Side
 
-PROOFS_SCHEMA = 1
-
 
 class Proof(Row):
     """What is claimed of the forms of one program, and what may still break by its contract."""
@@ -69,7 +67,7 @@ class Proofs(Row):
     """Proofs of programs: each form was traced and lowered in a process of its own."""
 
     kind: Literal["proofs"] = "proofs"
-    schema_version: int = PROOFS_SCHEMA
+    schema_version: int = 1
     created: str
     environment: Environment
     sides: tuple[Side, Side]  # before the flip, and after it

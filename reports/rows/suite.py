@@ -10,8 +10,6 @@ from reports.rows.flip import FlipReason
 from reports.rows.proofs import Proof
 from reports.rows.row import Row, Side
 
-SUITE_SCHEMA = 1
-
 # What a difference can be in, as lists of known differences call it.
 SuiteMetric = Literal["outputs", "sharding", "committed", "failure", "proof"]
 # "known": accepted by an entry of a list or by a baseline; "expired": by an entry no longer valid.
@@ -187,7 +185,7 @@ class SuiteResult(Row):
     """
 
     kind: Literal["suite"] = "suite"
-    schema_version: int = SUITE_SCHEMA
+    schema_version: int = 1
     mode: str
     sees: Side
     versions: SuiteVersions

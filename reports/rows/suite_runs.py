@@ -6,8 +6,6 @@ from typing import Literal
 
 from reports.rows.row import Row
 
-SUITE_RUNS_SCHEMA = 1
-
 StockSide = Literal["jax-legacy", "jax-simplified"]
 STOCK_SIDES: tuple[StockSide, ...] = ("jax-legacy", "jax-simplified")
 
@@ -95,7 +93,7 @@ class SuiteRuns(Row):
     """
 
     kind: Literal["suite-runs"] = "suite-runs"
-    schema_version: int = SUITE_RUNS_SCHEMA
+    schema_version: int = 1
     created: str  # ISO 8601, UTC
     arguments: tuple[str, ...]
     tests: int

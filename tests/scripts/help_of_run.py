@@ -9,5 +9,5 @@ from parity_tests import cli
 with contextlib.redirect_stdout(io.StringIO()) as out:
     code = cli.main(["run", "--help"])
 assert "my_model.py:step" in out.getvalue(), out.getvalue()
-heavy = {"jax", "numpy", "scipy", "jinja2", "reports"} & set(sys.modules)
+heavy = {"jax", "numpy", "scipy", "jinja2", "reports.rows"} & set(sys.modules)
 sys.exit(code or ", ".join(heavy) or None)

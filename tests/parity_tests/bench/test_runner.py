@@ -105,7 +105,7 @@ def test_the_command_prints_and_writes_each_figure_with_its_target(
         (["--rows", "1,12"], "--rows has '12', and the rows are 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"),
         (["--rows", ","], "--rows must be numbers"),
         (["--quick", "--full"], "give one of them"),
-        (["--report", "html:out.html"], "FORMAT one of json, md, svg"),
+        (["--report", "junit:out.xml"], "FORMAT one of html, md, comment, json, svg"),
     ],
 )
 def test_a_wrong_use_is_said_before_anything_runs(turns, capsys, arguments, said):

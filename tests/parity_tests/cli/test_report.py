@@ -2,13 +2,17 @@
 
 import json
 
+import built_campaigns
 import built_grids as built
 import built_suites
 import pytest
 
 import reports
 from parity_tests.cli import app
+from reports import kinds
 from reports.output import json_file, tables
+from reports.rows.proofs import Proofs
+from reports.rows.suite_runs import SuiteRuns
 
 
 @pytest.fixture
@@ -18,38 +22,78 @@ def result(tmp_path, faults):
     return file
 
 
-@pytest.fixture
-def grid_result(tmp_path):
-    file = tmp_path / "grid.json"
-    file.write_text(json_file.render(built.rich()), "utf-8")
-    return file
-
-
-@pytest.fixture
-def suite_result(tmp_path):
-    file = tmp_path / "suite.json"
-    file.write_text(json_file.render(built_suites.rich()), "utf-8")
-    return file
-
-
 def report(result, *options):
     return app.main(["report", str(result), *options])
 
 
-def test_all_formats_at_once(result, faults, tmp_path):
-    asked = [f"{format_}:{tmp_path}/out/{format_}" for format_ in reports.FORMATS]
-    assert report(result, *(word for each in asked for word in ("--report", each))) == 0
-    for format_ in reports.FORMATS:
-        written = (tmp_path / "out" / format_).read_bytes()
-        assert written == reports.as_bytes(reports.render_report(format_, faults))
+CAMPAIGN = built_campaigns.campaign(built_campaigns.parity())
+RESULTS = {
+    "campaign": CAMPAIGN,
+    "grid": built.rich(),
+    "suite": built_suites.rich(),
+    "suite-runs": SuiteRuns(created="2026-01-01", arguments=(), tests=0, sides=()),
+    "proofs": Proofs(
+        created="2026-01-01", environment=CAMPAIGN.environment, programs=(),
+        sides=("jax-legacy", "jax-simplified"),
+    ),
+}  # fmt: skip
 
 
-def test_all_formats_of_a_grid(grid_result, tmp_path):
-    asked = [f"{format_}:{tmp_path}/out/{format_}" for format_ in reports.GRID_FORMATS]
-    assert report(grid_result, *(word for each in asked for word in ("--report", each))) == 0
-    for format_ in reports.GRID_FORMATS:
+def test_the_kinds_that_are_read_and_the_formats_of_each():
+    assert {each.name: " ".join(each.formats) for each in kinds.KINDS_READ} == {
+        "campaign": "html md comment junit sarif json csv parquet",
+        "grid": "html md comment junit json csv parquet",
+        "suite": "html md comment junit sarif json",
+        "suite-runs": "html md comment junit sarif json",
+        "proofs": "html md comment junit sarif json csv parquet",
+    }
+    assert RESULTS.keys() == {each.name for each in kinds.KINDS_READ}
+
+
+@pytest.fixture(params=RESULTS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def file(kind, tmp_path):
+    path = tmp_path / f"{kind}.json"
+    path.write_text(json_file.render(RESULTS[kind]), "utf-8")
+    return path
+
+
+def test_all_formats_of_a_kind_at_once(kind, file, tmp_path):
+    formats = reports.formats_of(kind)
+    assert report(file, *(f"--report={each}:{tmp_path}/out/{each}" for each in formats)) == 0
+    for format_ in formats:
         written = (tmp_path / "out" / format_).read_bytes()
-        assert written == reports.as_bytes(reports.render_grid(format_, built.rich()))
+        assert written == reports.as_bytes(reports.render_report(format_, RESULTS[kind]))
+
+
+BENCH = {
+    "schema_version": 1, "created": "", "environment": {}, "question": {}, "load": None,
+    "lines": [], "samples": [],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (BENCH, "it is the report of a benchmark"),
+        ({"kind": "planned campaign", "schema_version": 1}, "it is the report of a planned"),
+        ({"kind": "recipe", "schema_version": 1}, "its kind 'recipe' is not known"),
+        ({"schema_version": 1, "dishes": []}, "its kind is not known"),
+    ],
+)
+def test_a_result_of_a_kind_that_is_not_read_names_it_and_those_that_are(
+    data, said, tmp_path, capsys
+):
+    file = tmp_path / "result.json"
+    file.write_text(json.dumps(data), "utf-8")
+    assert report(file, "--report", "md:-") == 4
+    told = capsys.readouterr().err
+    assert f"cannot read the report '{file}': {said}" in told
+    assert "name one of one campaign, a grid over versions of JAX, a test-suite, a test-su" in told
 
 
 def test_the_rules_decide_what_fails_in_junit_and_not_the_exit_status(result, capsys):
@@ -127,12 +171,11 @@ def test_without_a_library_nothing_is_written(result, tmp_path, capsys, monkeypa
     assert not (tmp_path / "new" / "r.md").exists()
 
 
-def test_a_format_that_a_grid_does_not_have_names_those_that_it_has(grid_result, tmp_path, capsys):
-    assert report(grid_result, "--report", f"sarif:{tmp_path}/r.sarif") == 4
-    said = capsys.readouterr().err
-    assert (
-        f"the formats of a grid over versions of JAX are {', '.join(reports.GRID_FORMATS)}" in said
-    )
+@pytest.mark.parametrize("kind", ["grid"], indirect=True)
+def test_a_format_that_a_kind_does_not_have_names_those_that_it_has(file, tmp_path, capsys):
+    assert report(file, "--report", f"sarif:{tmp_path}/r.sarif") == 4
+    formats = "html, md, comment, junit, json, csv, parquet"
+    assert f"the formats of a grid over versions of JAX are {formats}" in capsys.readouterr().err
     assert not (tmp_path / "r.sarif").exists()
 
 
@@ -141,11 +184,10 @@ def test_an_unknown_format_names_those_that_there_are(result, capsys):
     assert "html, md, comment, junit" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", ["result", "grid_result", "suite_result"])
-def test_a_comment_links_to_the_address_of_the_whole_report(kind, request, capsys):
+def test_a_comment_links_to_the_address_of_the_whole_report(file, capsys):
     address = "https://ci.example.org/report.html"
     options = ("--report", "comment:-", "--report-url", address)
-    assert report(request.getfixturevalue(kind), *options) == 0
+    assert report(file, *options) == 0
     assert f"[The whole report](<{address}>)" in capsys.readouterr().out
 
 

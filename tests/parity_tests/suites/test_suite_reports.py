@@ -7,7 +7,7 @@ import pytest
 from waiting import await_
 
 from parity_tests.cli import app
-from reports.output.formats import SUITE_FORMATS
+from reports import formats_of
 from reports.output.json_file import load_result
 
 TESTS = """
@@ -27,12 +27,12 @@ def test_fine():
 
 def test_every_format_of_a_difference(suite, capsys):
     suite.write(TESTS).plant()
-    asked = [f"--constparity-report={each}:out/{each}" for each in SUITE_FORMATS]
+    asked = [f"--constparity-report={each}:out/{each}" for each in formats_of("suite")]
     run = suite.run("--constparity=both", *asked)
     assert run.returncode == 1
     out = suite.folder / "out"
-    assert sorted(os.listdir(out)) == sorted(SUITE_FORMATS)
-    assert sum("report: " in line for line in run.section) == len(SUITE_FORMATS)
+    assert sorted(os.listdir(out)) == sorted(formats_of("suite"))
+    assert sum("report: " in line for line in run.section) == len(formats_of("suite"))
     result = load_result(out / "json")
     assert [each.name for each in result.programs] == ["step", "<lambda>"]
     assert [each.test for each in result.failing] == ["test_planted.py::test_step"]
@@ -44,6 +44,12 @@ def test_every_format_of_a_difference(suite, capsys):
     drawn = out / "later.html"
     assert app.main(["report", str(out / "json"), "--report", f"html:{drawn}"]) == 0
     assert drawn.read_text() == (out / "html").read_text()
+
+
+def test_help_names_every_format(suite):
+    """By hand: the plugin cannot import the table, for a suite may have a package `reports`."""
+    told = " ".join(suite.write("").run("--help").stdout.split())
+    assert f"write a report: {', '.join(formats_of('suite'))}; repeatable" in told
 
 
 @pytest.mark.parametrize(

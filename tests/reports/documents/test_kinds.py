@@ -1,4 +1,4 @@
-"""Every kind of result is two files of one name, and has HTML, Markdown, comments and JSON then."""
+"""A kind is two files of one name and a line: it has HTML, Markdown, comments and JSON then."""
 
 import sys
 from types import ModuleType
@@ -7,7 +7,7 @@ import built_grids
 import built_suites
 import pytest
 
-from reports import documents, render_report
+from reports import documents, kinds, render_report
 from reports.document import Document
 from reports.rows.row import Row
 
@@ -24,6 +24,8 @@ def planted(monkeypatch):
     module = ModuleType("reports.documents.planted")
     module.document = lambda found: Document(f"{found.count} things", "good", (), ())
     monkeypatch.setitem(sys.modules, module.__name__, module)
+    line = kinds.Kind("planted", "planted.Planted", "things", option="")
+    monkeypatch.setattr(kinds, "KINDS", (*kinds.KINDS, line))
     return Planted(count=3)
 
 
