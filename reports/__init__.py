@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from reports.output.files import ReportPathError, as_bytes, check_writable, write_atomically
     from reports.output.formats import (
         FORMATS,
+        GRID_FORMATS,
         ReportRequest,
         check_available,
         check_formats,
@@ -51,6 +52,7 @@ _MODULES = ("rows", "kinds", "output.files", "output.json_file", "output.formats
 
 __all__ = [
     "FORMATS",
+    "GRID_FORMATS",
     "SCHEMA_VERSION",
     "SIDES",
     "Campaign",

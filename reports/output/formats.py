@@ -77,7 +77,7 @@ _LIBRARIES: dict[ReportFormat, tuple[str, ...]] = {
     "csv": ("pandas",),
     "parquet": ("pandas", "pyarrow"),
 }
-FORMATS = formats_of("campaign")
+FORMATS, GRID_FORMATS = formats_of("campaign"), formats_of("grid")
 # The names that files of a format usually end in, where that is not the name of the format.
 _SUFFIXES: dict[str, str] = {"comment": "md", "junit": "xml"}
 
