@@ -6,6 +6,7 @@ from contextlib import nullcontext
 
 import pytest
 import system_programs
+from forked_workers import forked_workers
 
 # Variables of the caller: those for the tests stay, and those that would change programs go.
 _FOR_TESTS = (
@@ -39,9 +40,6 @@ os.environ.setdefault("CONSTPARITY_TEST_XLA_FLAGS", os.environ.get("XLA_FLAGS", 
 for _flag in (_DEVICES, *_FAST.split()):
     if _flag.partition("=")[0] not in os.environ.get("XLA_FLAGS", ""):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_flag}".strip()
-
-
-from forked_workers import forked_workers  # noqa: E402
 
 
 def pytest_unconfigure(config):

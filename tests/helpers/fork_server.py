@@ -58,7 +58,8 @@ def _wait_for_ended(*_):
 
 def _fork():
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # numpy has a thread, and knows of forks
+        # By Python 3.12 and by JAX, for threads. There is one of numpy's, which knows of forks.
+        warnings.filterwarnings("ignore", r".*\bfork\(\)")
         return os.fork()
 
 

@@ -1,7 +1,7 @@
 """Processes of sides that are forked from one which has imported all, for importing takes the time.
 
 Those of one environment are alike in what happens before their work: they share the addresses of
-their objects. What depends on such things is tested in a block of `fresh_workers`.
+their objects. Files of tests of what depends on such things have the mark `fresh_workers`.
 """
 
 import contextlib
