@@ -33,6 +33,26 @@ _latest: weakref.WeakValueDictionary[tuple[type, Hashable], np.ndarray] = (
 _view_of: weakref.WeakValueDictionary[tuple[int, int], np.ndarray] = weakref.WeakValueDictionary()
 _views: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 _kept_alive = threading.local()
+_copies = True
+
+
+def copies_are_made() -> bool:
+    """Say whether captured NumPy arrays are copied in this process."""
+    return _copies
+
+
+def leave_arrays_as_they_are() -> None:
+    """Copy no captured array from now on: programs read the user's memory when JAX's would.
+
+    For a tester that shows what the flip does on stock JAX. It must come before any trace.
+
+    Example::
+
+        leave_arrays_as_they_are()
+        engine.config.update("strict_placement", True)
+    """
+    global _copies
+    _copies = False
 
 
 def capture(value: Any) -> Any:
@@ -124,7 +144,7 @@ def _may_change(value: Any) -> bool:
     read-only flag can be cleared again, and a bytearray or a mapped file can change under a
     read-only view.
     """
-    if not isinstance(value, np.ndarray) or value.size == 0:
+    if not _copies or not isinstance(value, np.ndarray) or value.size == 0:
         return False
     if value.ndim == 0:  # read-only and without a base: a copy made by `capture`
         return value.flags.writeable or value.base is not None

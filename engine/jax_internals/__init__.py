@@ -72,7 +72,7 @@ from engine.jax_internals.export_parts import (
     exported_shardings,
     tangent_aval,
 )
-from engine.jax_internals.hooks import tell_traces
+from engine.jax_internals.hooks import tell_captures, tell_traces
 from engine.jax_internals.inlined_constants import inlined_constants
 from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,

@@ -1,4 +1,4 @@
-"""The eight hooks into JAX: nothing else in this project changes what JAX does.
+"""The nine hooks into JAX: nothing else in this project changes what JAX does.
 
 `engine/__init__.py` calls `install` once for seven of them; importing a file patches nothing. Each
 hook calls JAX's own function for programs that are not the engine's.
@@ -13,6 +13,7 @@ hook calls JAX's own function for programs that are not the engine's.
 | `_keep_executables` | `pxla._cached_compilation` | `compile_into` compiles the module |
 | `_tell_the_side` | `value` of JAX's flag | a library reads it while a program is traced |
 | `tell_traces`, on demand | `pjit._infer_params` | the function has a `WatchedJitInfo` |
+| `tell_captures`, on demand | `DynamicJaxprTrace.new_const` | a trace meets an array |
 
 A primitive of our own under `jax.jit` was the alternative to most of them. It would need a copy of
 each transformation rule of jit, and no tool that reads jaxprs would know it.
@@ -29,6 +30,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
+import jax
 import numpy as np
 from jax._src import config, core, pjit
 from jax._src.interpreters import ad as _ad
@@ -83,16 +85,31 @@ def _capture_numpy_arrays(capture: Callable[[np.ndarray], np.ndarray]) -> None:
 
     Not after the trace, because the traced function may write to the array before it ends.
     """
-    trace = _partial_eval.DynamicJaxprTrace
-    stock = trace.new_const
+    stock = _partial_eval.DynamicJaxprTrace.new_const
 
     def new_const(self: Any, c: Any, source_info: Any, aval: Any = None) -> Any:
         if isinstance(c, np.ndarray):  # here and not in `capture`: most values are no arrays
             c = capture(c)
         return stock(self, c, source_info, aval)
 
+    _capture_by(new_const)
+
+
+def _capture_by(new_const: Callable[..., Any]) -> None:
     for name in ("new_const", "pure", "lift"):  # one function by three names (jax 0.10.2)
-        setattr(trace, name, new_const)
+        setattr(_partial_eval.DynamicJaxprTrace, name, new_const)
+
+
+def tell_captures(told: Callable[[Any], object]) -> None:
+    """Tell a function each array that a trace of JAX meets as a constant. Installed on demand."""
+    stock = _partial_eval.DynamicJaxprTrace.new_const
+
+    def new_const(self: Any, c: Any, source_info: Any, aval: Any = None) -> Any:
+        if isinstance(c, (np.ndarray, jax.Array)) and not isinstance(c, core.Tracer):
+            told(c)
+        return stock(self, c, source_info, aval)
+
+    _capture_by(new_const)
 
 
 def _decide_literals() -> None:

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 
 from engine import jax_internals
+from engine.ir.array_snapshots import copies_are_made
 from engine.ir.jaxprs import constant_key
 
 # For each piece of host memory: its owner, because the address may be reused after the owner is
@@ -47,7 +48,8 @@ def place(executable: Any, const_args: Sequence[Any]) -> list[Any]:
 
 
 def _find(const: Any, sharding: Any) -> Any:
-    if not isinstance(const, np.ndarray):
+    # Memory that may change is transferred anew for each executable, as JAX does.
+    if not isinstance(const, np.ndarray) or not copies_are_made():
         return None
     owner, arrays = _pool.get(constant_key(const), (None, []))
     if owner is None or owner() is not _owner(const):

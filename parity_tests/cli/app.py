@@ -16,6 +16,7 @@ import typer
 
 from parity_tests.cli.aa import aa
 from parity_tests.cli.bench import bench
+from parity_tests.cli.bisect import bisect
 from parity_tests.cli.campaign import campaign
 from parity_tests.cli.compare import compare
 from parity_tests.cli.culprit import culprit
@@ -187,6 +188,7 @@ for command in (
     fuzz,
     aa,
     bench,
+    bisect,
     culprit,
     sweep,
     tune,

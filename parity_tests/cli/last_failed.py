@@ -1,4 +1,4 @@
-"""Which programs failed last, kept for `--last-failed` in a folder of the working directory.
+"""The cache of the commands in the working directory, and in it which programs failed last.
 
 The folder is a cache as pytest's is: git ignores it, and backups leave it out. It is made when a
 program fails for the first time.
@@ -61,10 +61,21 @@ def remember(ran: Iterable[ProgramRow], failed: Iterable[str], folder: Path | No
     if not found and not before:
         return
     try:
-        folder.mkdir(exist_ok=True)
-        for name, text in _ABOUT.items():
-            if not (folder / name).exists():
-                (folder / name).write_text(text, "utf-8")
+        make(folder)
         write_atomically(folder / "last_failed.json", json.dumps(found, indent=2) + "\n")
     except OSError as error:
         complain(f"cannot keep which programs failed: {error}")
+
+
+def make(folder: Path = FOLDER) -> Path:
+    """Make the cache folder where there is none, and return it. Raises OSError.
+
+    Example::
+
+        make() == Path(".constparity_cache")
+    """
+    folder.mkdir(exist_ok=True)
+    for name, text in _ABOUT.items():
+        if not (folder / name).exists():
+            (folder / name).write_text(text, "utf-8")
+    return folder

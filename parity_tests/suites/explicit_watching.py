@@ -11,7 +11,7 @@ import jax
 import engine
 from engine import api
 from engine.runtime.watching import watch, watcher
-from parity_tests.suites import swapping
+from parity_tests import in_place_of_jax
 from parity_tests.suites.explicit_rules import Rules
 from parity_tests.suites.journal import Journal
 from parity_tests.suites.recording import Phase, Recorder
@@ -50,8 +50,8 @@ def engine_in_place_of_jax() -> Iterator[None]:
     if jax.jit is engine.jit:
         yield  # of the whole suite
         return
-    stock = {name: getattr(jax, name) for name in swapping.SWAPPED}
-    places = [(jax, name, name) for name in stock] + list(swapping.places_of(stock))
+    stock = {name: getattr(jax, name) for name in in_place_of_jax.SWAPPED}
+    places = [(jax, name, name) for name in stock] + list(in_place_of_jax.places_of(stock))
     for module, attribute, name in places:
         setattr(module, attribute, getattr(engine, name))
     try:

@@ -15,7 +15,8 @@ from typing import Any, cast
 
 import pytest
 
-from parity_tests.suites import reporting, swapping
+from parity_tests import in_place_of_jax
+from parity_tests.suites import reporting
 from parity_tests.suites.journal import Journal, merged
 from parity_tests.suites.known.accepted import KnownDifferences
 from parity_tests.suites.last_words import Listener
@@ -64,12 +65,12 @@ class SuitePlugin:
         self._asked: list[str] = options.constparity_report
         self._said: list[str] = []  # of the reports
         self.reports_later = False  # something is measured first
-        swapping.install(self._in_place_of_jax, self._begin)
+        in_place_of_jax.install(self._in_place_of_jax, self._begin)
 
     def _in_place_of_jax(self) -> Mapping[str, Any]:
         """Return the functions to put in the place of JAX's; JAX and the engine are there."""
         if self._mode != "prove":
-            return swapping.functions_of_engine(self._sees)
+            return in_place_of_jax.functions_of_engine(self._sees)
         from engine.api import watched_jit
 
         return {"jit": watched_jit}
@@ -77,7 +78,7 @@ class SuitePlugin:
     def _begin(self) -> None:
         """Begin to watch, as soon as our functions are in the place of JAX's."""
         became = "are not proved" if self._mode == "prove" else "ran on stock JAX"
-        for module in swapping.early_modules():
+        for module in in_place_of_jax.early_modules():
             self._journal.outside(
                 f"{module} was imported before the plugin: functions that it had jitted by then "
                 f"{became}"
@@ -153,7 +154,7 @@ class SuitePlugin:
                     item.add_report_section(phase, "constparity", _TRACED_TWICE)
                 raise
             finally:
-                if phase == "call" and swapping.is_replaced():
+                if phase == "call" and in_place_of_jax.is_replaced():
                     self._journal.outside(
                         f"{item.nodeid} replaced jax.jit: what it jitted then ran without us"
                     )

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from parity_tests.suites import swapping
+from parity_tests import in_place_of_jax
+from parity_tests.in_place_of_jax import after_import
 from parity_tests.suites.collected.folder import (
     BEFORE_TESTS,
     INDEX,
@@ -24,7 +25,6 @@ from parity_tests.suites.collected.folder import (
     Ran,
     prepare,
 )
-from parity_tests.suites.swapping import after_import
 from reports.views.texts import counted
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class CollectingPlugin:
         from parity_tests.suites.collected.collector import Collector
 
         self._collector = Collector(self._root, lambda: self._ran)
-        self._collector.install(swapping.early_modules())
+        self._collector.install(in_place_of_jax.early_modules())
         if self._folder is not None:
             self._collector.open(self._folder)
 

@@ -1,0 +1,1 @@
+"""Which site of a command is to blame: a switch in its processes, and a search around it."""

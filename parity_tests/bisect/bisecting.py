@@ -1,0 +1,303 @@
+"""Bisect a command: both ends, the search between them, and what stock JAX says of it."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
+from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Runner, Until
+from parity_tests.bisect.search import Search, UnlistedError, bound
+from parity_tests.bisect.sites import Flips, Site
+from reports.rows.bisection import (
+    BisectAnswer,
+    Bisection,
+    BlamedSet,
+    BlamedSite,
+    StockEnds,
+)
+
+_NONE, _ALL = Flips.of("none"), Flips.of("all")
+_RUNS_OF_A_FLAKY = 10
+_MOST_REPEATS = 20
+_MISSED = 0.05  # how likely a failure may be missed in one question of a flaky command
+_LINES = 12
+
+
+@dataclass
+class Bisecting:
+    """One bisection.
+
+    - `runner`, `until`: the command, and what failing is.
+    - `kept`: the runs so far, also those of an earlier process.
+    - `at_once`: how many runs may go at once.
+    - `progress`: told in words what is run.
+    """
+
+    runner: Runner
+    until: Until
+    kept: KeptRuns
+    at_once: int = 1
+    progress: Callable[[str], object] = lambda _: None
+    _repeats: int = 1
+    _confidence: float | None = None
+    _began: float = field(default_factory=time.monotonic)
+
+    def run(self) -> Bisection:
+        """Return what makes the command fail after the flip.
+
+        Raises `CommandError` where the command cannot be asked.
+        """
+        before = self._end(_NONE, "with nothing flipped")
+        self._check_reached()
+        if before.fails:
+            return self._fails_before()
+        after = self._end(_ALL, "with everything flipped")
+        again = self._end(_NONE, "with nothing flipped, again", 2)
+        if again.fails:
+            return self._not_repeatable(
+                "with nothing flipped it passed once and failed once: it does not repeat itself, "
+                "or it leaves behind what the next run reads (--reset COMMAND removes that)"
+            )
+        fails = [after.fails, self._end(_ALL, "with everything flipped, again", 2).fails]
+        if not any(fails):
+            return self._passes_after()
+        if not all(fails) and (refusal := self._repeat_from_now_on()):
+            return self._not_repeatable(refusal)
+        return self._search()
+
+    # -- the ends ----------------------------------------------------------------------------------
+
+    def _end(self, flips: Flips, words: str, number: int = 1) -> KeptRun:
+        return self._one(flips, number, words)
+
+    def _check_reached(self) -> None:
+        """Raise where no process of the command can be switched."""
+        run = self.kept.runs_of(str(_NONE))[0]
+        switched = [each for each in run.processes if not each["error"]]
+        if switched:
+            return
+        if run.processes:
+            raise CommandError(f"its sites cannot be switched: {run.processes[0]['error']}")
+        if run.interpreters:
+            raise NoJaxError("the command imports no JAX, in any of its processes")
+        raise NoJaxError(
+            f"the command ({run.ended}) starts no Python process that reads our start-up file: it "
+            "starts no Python, or with -I, -E, -S or `env -i`, or sets PYTHONPATH itself"
+        )
+
+    def _fails_before(self) -> Bisection:
+        run = self.kept.runs_of(str(_NONE))[0]
+        if "terminal" in _needs(run.said):
+            raise CommandError(
+                f"the command fails with nothing flipped ({run.ended}), and asks for a terminal, "
+                f"which it has not here: {_last_line(run.said)}"
+            )
+        off = self._stock(flag=False)
+        if off.fails:
+            return self._answer(
+                "fails before",
+                f"the command fails with nothing flipped ({run.ended}), and on stock JAX with its "
+                f"flag off ({off.ended}): {_last_line(run.said)}",
+            )
+        return self._answer(
+            "ours",
+            f"the command fails on constparity's engine with nothing flipped ({run.ended}) and "
+            f"passes on stock JAX with its flag off: {_last_line(run.said)}",
+        )
+
+    def _passes_after(self) -> Bisection:
+        on = self._stock(flag=True)
+        if not on.fails:
+            return self._answer(
+                "passes", "the command passes with everything flipped, and on stock JAX with its "
+                "flag on"
+            )  # fmt: skip
+        if self._stock(flag=False).fails:
+            return self._answer(
+                "ours",
+                "the command fails on stock JAX in both modes, and passes on constparity's engine",
+            )
+        return self._answer(
+            "mended",
+            f"the command fails on stock JAX after the flip ({on.ended}) and passes on "
+            "constparity's engine with everything flipped. Either the engine mends what is to "
+            "blame, or that is out of reach: an array that JAX captures by itself. The command "
+            f"said: {_last_line(on.said)}",
+        )
+
+    def _not_repeatable(self, why: str) -> Bisection:
+        return self._answer("not repeatable", why)
+
+    def _repeat_from_now_on(self) -> str:
+        """Find out how often a flaky command fails; return why it cannot be bisected, or ""."""
+        fails = [
+            self._end(_ALL, f"with everything flipped, {n} of {_RUNS_OF_A_FLAKY}", n).fails
+            for n in range(1, _RUNS_OF_A_FLAKY + 1)
+        ]
+        share = sum(fails) / len(fails)
+        repeats = math.ceil(math.log(_MISSED) / math.log(1 - share)) if share < 1 else 1
+        how_often = f"with everything flipped {sum(fails)} of {len(fails)} runs failed"
+        if repeats > _MOST_REPEATS:
+            return f"{how_often}: each question would take {repeats} runs to be answered"
+        for number in range(1, repeats + 1):
+            if self._end(_NONE, f"with nothing flipped, {number} of {repeats}", number).fails:
+                return f"{how_often}, and with nothing flipped one of {number} failed as well"
+        self._repeats = repeats
+        self._confidence = 1 - (1 - share) ** repeats
+        return ""
+
+    # -- the search --------------------------------------------------------------------------------
+
+    def _search(self) -> Bisection:
+        sets: list[BlamedSet] = []
+        search = Search(self._fail, self._listed, self.at_once)
+        try:
+            for found in search.sets():
+                sets.append(self._blamed(found))
+                self.progress(f"found: {sets[-1].sites[0].words}")
+        except UnlistedError:
+            detail = (
+                "the command fails when a range is flipped in which no site is listed: what is to "
+                "blame is not told by any process"
+            )
+            return self._answer("not repeatable", detail, sets)
+        off, on = (self._stock(flag=flag) for flag in (False, True))
+        return self._answer("found", _of_stock(off, on), sets)
+
+    def _fail(self, questions: Sequence[Flips]) -> list[bool]:
+        with ThreadPoolExecutor(self.at_once) as pool:
+            return list(pool.map(self._fails, questions))
+
+    def _fails(self, question: Flips) -> bool:
+        known = self._known(question)
+        for number in range(1, self._repeats + 1):
+            if known is not None and number <= len(known):
+                run = known[number - 1]
+            else:
+                run = self._one(question, number, _words(question, self._listed()))
+            if run.fails:
+                return True
+        return False
+
+    def _known(self, question: Flips) -> list[KeptRun] | None:
+        """Return runs of an equal question: one that flips the same of all sites that are known."""
+        listed = self._listed()
+        asked = {site for site in listed if site in question}
+        for flips, runs in self.kept.by_flips():
+            if {site for site in listed if site in flips} == asked:
+                return runs
+        return None
+
+    def _blamed(self, found: Sequence[str]) -> BlamedSet:
+        fails, passes = Flips.only(found), Flips.only(found[:-1])
+        runs = self._known(fails)
+        assert runs is not None
+        failing = next(run for run in runs if run.fails)
+        return BlamedSet(
+            sites=tuple(_row(self.kept.sites[site]) for site in found),
+            passes=str(passes),
+            fails=str(fails),
+            ended=failing.ended,
+            said="\n".join(failing.said.splitlines()[-_LINES:]),
+        )
+
+    def _listed(self) -> list[str]:
+        return sorted(self.kept.sites)
+
+    # -- runs --------------------------------------------------------------------------------------
+
+    def _one(self, flips: Flips, number: int, words: str) -> KeptRun:
+        """Return the n-th run of a question, which is run where it is not kept."""
+        kept = self.kept.runs_of(str(flips))
+        if len(kept) >= number:
+            return kept[number - 1]
+        self.progress(words)
+        return self.kept.keep(str(flips), *self._judged(self.runner.flipped(flips), flips))
+
+    def _stock(self, *, flag: bool) -> KeptRun:
+        name = f"stock {'on' if flag else 'off'}"
+        kept = self.kept.runs_of(name)
+        if kept:
+            return kept[0]
+        self.progress(f"on stock JAX, flag {'on' if flag else 'off'}")
+        return self.kept.keep(name, *self._judged(self.runner.on_stock(flag=flag), None))
+
+    def _judged(self, ended: Ended, flips: Flips | None) -> tuple[Ended, bool, float | None]:
+        value = self.until.value(ended)
+        first = self.kept.runs_of(str(_NONE))
+        before = first[0].value if first else value
+        return ended, self.until.fails(ended, before), value
+
+    def _answer(
+        self, answer: BisectAnswer, detail: str, sets: Sequence[BlamedSet] = ()
+    ) -> Bisection:
+        stock = {
+            end: runs[0].fails
+            for end in ("off", "on")
+            if (runs := self.kept.runs_of(f"stock {end}"))
+        }
+        processes = [each for run in self.kept.all_runs() for each in run.processes]
+        return Bisection(
+            command=tuple(self.runner.command),
+            until=str(self.until),
+            answer=answer,
+            detail=detail,
+            sites=len(self.kept.sites),
+            sets=tuple(sets),
+            runs=sum(not run.name.startswith("stock") for run in self.kept.all_runs()),
+            bound=bound(len(self.kept.sites)),
+            repeats=self._repeats,
+            confidence=self._confidence,
+            stock=StockEnds(**stock),
+            together=tuple(f"{name}: {why}" for name, why in sorted(self.kept.together.items())),
+            not_reached=tuple(sorted(self.kept.not_reached)),
+            processes=tuple(sorted({each["version"] for each in processes if not each["error"]})),
+            not_switched=tuple(sorted({each["error"] for each in processes if each["error"]})),
+            seconds=time.monotonic() - self._began,
+        )
+
+
+def _of_stock(off: KeptRun, on: KeptRun) -> str:
+    if not off.fails and on.fails:
+        return f"stock JAX confirms it: with its flag off it passes, with its flag on: {on.ended}"
+    if off.fails:
+        return f"stock JAX does not confirm it: it fails with its flag off as well ({off.ended})"
+    return (
+        "stock JAX does not confirm it: it passes with its flag on. What fails is constparity's "
+        "engine, or depends on chance, as where an array lies in memory"
+    )
+
+
+def _words(question: Flips, listed: Sequence[str]) -> str:
+    flipped = sum(site in question for site in listed)
+    return f"with {flipped} of {len(listed)} sites flipped"
+
+
+def _row(site: Site) -> BlamedSite:
+    return BlamedSite(
+        id=site.id,
+        kind=site.kind,
+        words=str(site),
+        program=site.program,
+        file=site.file,
+        line=site.line,
+        function=site.function,
+        array=site.array,
+        bytes=site.bytes,
+    )
+
+
+_TERMINAL = ("EOF when reading a line", "not a tty", "not a TTY", "Inappropriate ioctl", "terminal")
+
+
+def _needs(said: str) -> str:
+    return "terminal" if any(word in said for word in _TERMINAL) else ""
+
+
+def _last_line(said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    return lines[-1][:300] if lines else "it printed nothing"

@@ -1,0 +1,122 @@
+"""The runs of a bisection, kept as they end, so that an interrupted search goes on."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from parity_tests.bisect.running import Ended
+from parity_tests.bisect.sites import Flips, Site
+
+_SAID = 4_000  # characters of the end of the output
+
+
+@dataclass(frozen=True)
+class KeptRun:
+    """What is kept of a run; `name` is what was flipped, or "stock off", or "stock on"."""
+
+    name: str
+    fails: bool
+    value: float | None
+    ended: str
+    said: str
+    seconds: float
+    interpreters: int
+    processes: Sequence[Mapping[str, str]]
+
+
+class KeptRuns:
+    """The runs so far, in a file of lines, and the sites that they have met.
+
+    Example::
+
+        runs = KeptRuns(Path("runs.jsonl"))
+        runs.keep("none", ended, fails=False, value=None)
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._runs: list[KeptRun] = []
+        self.sites: dict[str, Site] = {}
+        self.together: dict[str, str] = {}
+        self.not_reached: dict[str, str] = {}
+        if file.exists():
+            self._read(file.read_bytes())
+
+    def _read(self, text: bytes) -> None:
+        whole = [line for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
+        lines = [json.loads(line) for line in whole]
+        stamps = [each for told in lines for each in told["files"].items()]
+        if any(_stamp(file) != stamp for file, stamp in stamps):
+            self._file.unlink()  # the code has changed since
+            return
+        for told in lines:
+            self._runs.append(KeptRun(**told["run"]))
+            self.sites |= {site.id: site for site in (Site(**each) for each in told["sites"])}
+            self.together |= told["together"]
+            self.not_reached |= told["not_reached"]
+        if len(b"".join(whole)) < len(text):  # a line that was cut off
+            self._file.write_bytes(b"".join(whole))
+
+    def keep(self, name: str, ended: Ended, fails: bool, value: float | None) -> KeptRun:
+        """Add a run; it is on the disk when this returns."""
+        run = KeptRun(
+            name,
+            fails,
+            value,
+            ended.word,
+            ended.output[-_SAID:],
+            ended.seconds,
+            ended.told.interpreters,
+            ended.told.processes,
+        )
+        with self._lock:
+            new = {key: site for key, site in ended.told.sites.items() if key not in self.sites}
+            files = {site.file for site in new.values()}
+            told = {
+                "run": asdict(run),
+                "sites": [asdict(site) for site in new.values()],
+                "together": ended.told.together,
+                "not_reached": ended.told.not_reached,
+                "files": {file: _stamp(file) for file in sorted(files)},
+            }
+            with open(self._file, "a", encoding="utf-8") as file:
+                file.write(json.dumps(told) + "\n")
+            self._runs.append(run)
+            self.sites |= new
+            self.together |= ended.told.together
+            self.not_reached |= ended.told.not_reached
+        return run
+
+    def runs_of(self, name: str) -> list[KeptRun]:
+        """Return the runs of a name, in order."""
+        return [run for run in self._runs if run.name == name]
+
+    def by_flips(self) -> Iterator[tuple[Flips, list[KeptRun]]]:
+        """Yield each question that was run, and its runs."""
+        for name in dict.fromkeys(run.name for run in self._runs):
+            if not name.startswith("stock"):
+                yield Flips.of(name), self.runs_of(name)
+
+    def all_runs(self) -> Sequence[KeptRun]:
+        """Return all runs, in order."""
+        return self._runs
+
+
+def _stamp(file: str) -> list[int]:
+    try:
+        found = os.stat(file)
+    except OSError:
+        return []
+    return [found.st_mtime_ns, found.st_size]
+
+
+def digest_of(parts: Sequence[str]) -> str:
+    """Return the name of the folder of a bisection."""
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:16]

@@ -1,0 +1,315 @@
+"""Run a command once, with some sites flipped or on stock JAX, and say whether it fails."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Literal, Self
+
+from parity_tests.bisect import sites
+from parity_tests.bisect.sites import Flips, Told
+from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG
+
+_CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
+STARTUP = Path(__file__).parent / "startup"
+_MOST_OUTPUT = 64 * 2**20  # bytes; of more only the end is kept
+_TAIL = 2**20
+_SECONDS_TO_CLOSE = 1.0
+
+
+class CommandError(Exception):
+    """A command cannot be asked; the message is one sentence that says why, and what to do."""
+
+
+class NoJaxError(CommandError):
+    """A command imports no JAX in any of its processes that can be reached."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run of a command ended: `status` is None where it did not, within its time.
+
+    `output` is what it wrote on standard output and standard error, `cut` that only the end of it
+    is here; `told` is what its processes told, empty on stock JAX.
+    """
+
+    status: int | None
+    output: str
+    cut: bool
+    seconds: float
+    told: Told
+
+    @property
+    def word(self) -> str:
+        """How it ended, in words."""
+        if self.status is None:
+            return f"no end after {self.seconds:.0f} s"
+        if self.status < 0:
+            return f"ended by {signal.Signals(-self.status).name}"
+        return f"exit status {self.status}"
+
+
+@dataclass(frozen=True)
+class Until:
+    """What failing is: an exit status other than 0, a text, or a value that differs.
+
+    - `exit`: the exit status is not 0, or a signal ended the command.
+    - `text:REGEX`: the output has a match.
+    - `value:REGEX TOLERANCE`: the number in the last match differs by more than the tolerance from
+      that of the run with nothing flipped; as in `value:loss=(\\S+) 1e-6`, or `1%` of it.
+
+    A command that does not end within its time fails in each case.
+    """
+
+    kind: Literal["exit", "text", "value"]
+    pattern: str = ""
+    tolerance: float = 0.0
+    is_relative: bool = False
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read one of the three. Raises ValueError."""
+        kind, _, rest = text.partition(":")
+        if text == "exit":
+            return cls("exit")
+        if kind == "text" and rest:
+            return cls("text", _compiled(rest))
+        pattern, _, tolerance = rest.rpartition(" ")
+        number = re.fullmatch(r"([0-9.eE+-]+)(%?)", tolerance)
+        if kind == "value" and pattern and number:
+            share = 0.01 if number[2] else 1.0
+            with contextlib.suppress(ValueError):
+                limit = float(number[1]) * share
+                return cls("value", _compiled(pattern), limit, bool(number[2]))
+        raise ValueError(
+            f"{text!r} is no way to fail; write exit, text:REGEX, or value:REGEX TOLERANCE, as in "
+            r"'value:loss=(\S+) 1e-6'"
+        )
+
+    def __str__(self) -> str:
+        match self.kind:
+            case "exit":
+                return "exit"
+            case "text":
+                return f"text:{self.pattern}"
+        of_value = f"{self.tolerance * 100:g}%" if self.is_relative else f"{self.tolerance:g}"
+        return f"value:{self.pattern} {of_value}"
+
+    def value(self, ended: Ended) -> float | None:
+        """Return the number that a run printed, where failing goes by one.
+
+        Raises `CommandError` where there is none.
+        """
+        if self.kind != "value" or ended.status is None:
+            return None
+        self._check_whole(ended)
+        found = list(re.finditer(self.pattern, ended.output, re.MULTILINE))
+        text = (found[-1][1] if found[-1].re.groups else found[-1][0]) if found else ""
+        try:
+            return float(text)
+        except ValueError:
+            what = f"{text!r} is no number" if found else "nothing matches it"
+            raise CommandError(
+                f"--until {self}: {what} in the output of a run ({ended.word}); its first group, "
+                "or all of it, must be a number"
+            ) from None
+
+    def fails(self, ended: Ended, before: float | None) -> bool:
+        """Say whether a run fails; `before` is the value of the run with nothing flipped."""
+        if ended.status is None:
+            return True
+        match self.kind:
+            case "exit":
+                return ended.status != 0
+            case "text":
+                self._check_whole(ended)
+                return re.search(self.pattern, ended.output, re.MULTILINE) is not None
+        value = self.value(ended)
+        assert value is not None
+        if before is None:
+            return False
+        limit = self.tolerance * (abs(before) if self.is_relative else 1.0)
+        return not (abs(value - before) <= limit or value == before)
+
+    def _check_whole(self, ended: Ended) -> None:
+        if ended.cut:
+            raise CommandError(
+                f"--until {self}: a run printed more than {_MOST_OUTPUT >> 20} MiB, and all of it "
+                "would have to be read; have the command print less"
+            )
+
+
+def _compiled(pattern: str) -> str:
+    try:
+        re.compile(pattern)
+    except re.error as error:
+        raise ValueError(f"{pattern!r} is no regular expression: {error}") from None
+    return pattern
+
+
+def check_command(command: Sequence[str]) -> None:
+    """Raise `CommandError` for a command that shuts our start-up file out."""
+    words = list(command)
+    for number, word in enumerate(words):
+        name = os.path.basename(word)
+        options = _options(words[number + 1 :])
+        if name == "env" and any(each in ("-", "-i", "--ignore-environment") for each in options):
+            raise CommandError(_shut_out(f"{name} -i"))
+        if re.fullmatch(r"python[0-9.]*", name):
+            short = [each for each in options if not each.startswith("--")]
+            for letter in "IES":
+                if any(letter in each for each in short):
+                    raise CommandError(_shut_out(f"{name} -{letter}"))
+
+
+def _options(words: Sequence[str]) -> list[str]:
+    found = []
+    for word in words:
+        if not word.startswith("-") or word in ("-c", "-m"):
+            break
+        found.append(word)
+    return found
+
+
+def _shut_out(what: str) -> str:
+    return (
+        f"{what} keeps Python from its environment, by which the sites are switched: leave the "
+        "option out"
+    )
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs one command, each time in a folder of its own that is gone afterwards.
+
+    - `timeout`: seconds; what takes longer is ended.
+    - `reset`: a shell command that is run before each run, "" for none.
+    """
+
+    command: Sequence[str]
+    timeout: float = 600.0
+    reset: str = ""
+
+    def flipped(self, flips: Flips) -> Ended:
+        """Run the command with some sites flipped.
+
+        Raises `CommandError` where it cannot be started.
+        """
+        with self._folder() as folder:
+            ours = switched_environment(folder / "sites", flips)
+            return self._run(ours, folder, folder / "sites")
+
+    def on_stock(self, *, flag: bool) -> Ended:
+        """Run the command on stock JAX, with JAX's flag off or on."""
+        with self._folder() as folder:
+            return self._run(_environment(flag=flag), folder)
+
+    @contextlib.contextmanager
+    def _folder(self) -> Iterator[Path]:
+        folder = Path(tempfile.mkdtemp(prefix="constparity-bisect-"))
+        try:
+            yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _run(
+        self, environment: Mapping[str, str], folder: Path, tells: Path | None = None
+    ) -> Ended:
+        self._reset()
+        environment = dict(environment)
+        if environment.get(_CACHE_FOLDER):  # or a run would find what another one compiled
+            environment[_CACHE_FOLDER] = str(folder / "cache")
+        began = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise CommandError(f"{self.command[0]!r} cannot be started: {reason}") from None
+        assert process.stdout is not None
+        with _Output(process.stdout) as output:
+            status: int | None
+            try:
+                status = process.wait(self.timeout)
+            except subprocess.TimeoutExpired:
+                status = None
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        seconds = time.monotonic() - began
+        told = sites.told(tells) if tells else Told()
+        return Ended(status, output.text, output.cut, seconds, told)
+
+    def _reset(self) -> None:
+        if not self.reset:
+            return
+        done = subprocess.run(
+            self.reset, shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True
+        )
+        if done.returncode:
+            said = (done.stderr or done.stdout).strip().splitlines()
+            tail = f": {said[-1]}" if said else ""
+            raise CommandError(f"--reset ended with {done.returncode}{tail}")
+
+
+def _environment(*, flag: bool) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment.pop(OUR_FLAG, None)
+    environment[JAX_FLAG] = "1" if flag else "0"
+    environment.setdefault("PYTHONHASHSEED", "0")  # so that sets are in one order in all runs
+    return environment
+
+
+def switched_environment(folder: Path, flips: Flips) -> dict[str, str]:
+    """Make the folder of a run, and return the whole environment of its processes."""
+    environment = _environment(flag=False) | sites.prepare(folder, flips)
+    path = os.pathsep.join(filter(None, [str(STARTUP), environment.get("PYTHONPATH")]))
+    return {**environment, "PYTHONPATH": path}
+
+
+class _Output:
+    """Reads what a command writes, so that it never waits for a reader; keeps a bounded part."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream, self._parts, self._size = stream, list[bytes](), 0
+        self.cut = False
+        self._thread = threading.Thread(target=self._read, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        # A process that left the group may hold the pipe open for ever.
+        self._thread.join(_SECONDS_TO_CLOSE)
+        if not self._thread.is_alive():
+            self._stream.close()
+
+    def _read(self) -> None:
+        while part := self._stream.read1(2**16):  # type: ignore[attr-defined]
+            self._parts.append(part)
+            self._size += len(part)
+            if self._size > _MOST_OUTPUT:
+                self._parts = [b"".join(self._parts)[-_TAIL:]]
+                self._size, self.cut = _TAIL, True
+
+    @property
+    def text(self) -> str:
+        return b"".join(self._parts).decode("utf-8", "replace")

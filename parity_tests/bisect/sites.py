@@ -1,0 +1,214 @@
+"""Sites: the places of a command that can be flipped one by one, and which of them are.
+
+A process of the command and the search read the same files, so this file imports the standard
+library alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+VARIABLE = "CONSTPARITY_SITES"  # the folder of a run, in the environment of its processes
+_FLIPPED, _SEEN = "flipped.txt", "seen"
+_DIGITS = 12
+LAST = "f" * _DIGITS  # no site has a greater number
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place that can be flipped: the form of a traced program, or hoisting an array of it.
+
+    - `program`: the outermost function that is traced, as in "step at model.py:12".
+    - `file`, `line`, `function`: where the array is used first; of a program, where it is defined.
+    - `array`: the type of the array, as in "float32[64,64]"; "" of a program.
+    - `ordinal`: which one it is of the arrays of this type at this line.
+    - `bytes`, `uses`: the size of the array, and how many equations and outputs read it.
+    """
+
+    kind: Literal["program", "array"]
+    program: str
+    file: str
+    line: int
+    function: str
+    array: str = ""
+    ordinal: int = 0
+    bytes: int = field(default=0, compare=False)
+    uses: int = field(default=0, compare=False)
+
+    @property
+    def id(self) -> str:
+        """What a site is, in 12 hexadecimal digits; the same in every process and run."""
+        told_by = (self.kind, self.program, self.file, self.line, self.function, self.array)
+        text = "\n".join(map(str, (*told_by, self.ordinal)))
+        return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+    def __str__(self) -> str:
+        if self.kind == "program":
+            return f"the form of {self.program}"
+        number = f", the {_ordinal(self.ordinal + 1)} there" if self.ordinal else ""
+        place = f"{self.file}:{self.line} ({self.function})"
+        return f"{self.array} at {place}{number}, captured by {self.program}"
+
+
+_ALL = ((0, int(LAST, 16)),)
+
+
+def _ordinal(number: int) -> str:
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else ending}"
+
+
+@dataclass(frozen=True)
+class Flips:
+    """The sites that are flipped: all whose number is in one of the ranges, ends included.
+
+    Sites that no run has met yet have a number, too.
+
+    Example::
+
+        "3f2a00000000" in Flips.of("3f2a00000000,8-9")
+    """
+
+    ranges: tuple[tuple[int, int], ...]
+
+    def __contains__(self, site: str) -> bool:
+        number = int(site, 16)
+        return any(first <= number <= last for first, last in self.ranges)
+
+    def __str__(self) -> str:
+        if self.ranges in ((), _ALL):
+            return "all" if self.ranges else "none"
+        return ",".join(_text(first, last) for first, last in self.ranges)
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """Read "all", "none", or sites and ranges between commas; shorter numbers are beginnings.
+
+        Raises ValueError.
+        """
+        if text in ("all", "none"):
+            return cls(_ALL if text == "all" else ())
+        parts = [part.strip() for part in text.split(",")]
+        if not all(re.fullmatch(r"[0-9a-f]{1,12}(-[0-9a-f]{1,12})?", part) for part in parts):
+            raise ValueError(
+                f"{text!r} names no sites; write all, none, or sites and ranges of them between "
+                "commas, as in 3f2a,80-9f"
+            )
+        return cls(tuple(map(_range, parts)))
+
+    @classmethod
+    def up_to(cls, last: str, *, plus: Iterable[str] = (), minus: Iterable[str] = ()) -> Self:
+        """Flip all sites up to one, but for some; and others.
+
+        Example::
+
+            str(Flips.up_to("3f2a00000000", minus=["0" * 12])) == "000000000001-3f2a00000000"
+        """
+        ranges, first, end = [], 0, int(last, 16)
+        for number in sorted(int(site, 16) for site in minus):
+            ranges.append((first, min(number - 1, end)))
+            first = number + 1
+        ranges.append((first, end))
+        ranges += [(int(site, 16),) * 2 for site in plus]
+        return cls(tuple(each for each in ranges if each[0] <= each[1]))
+
+    @classmethod
+    def only(cls, sites: Iterable[str]) -> Self:
+        """Flip these sites and no others."""
+        return cls(tuple((int(site, 16),) * 2 for site in sites))
+
+
+def _range(part: str) -> tuple[int, int]:
+    first, _, last = part.partition("-")
+    return int(first.ljust(_DIGITS, "0"), 16), int((last or first).ljust(_DIGITS, "f"), 16)
+
+
+def _text(first: int, last: int) -> str:
+    digits = [f"{number:0{_DIGITS}x}" for number in (first, last)]
+    return digits[0] if first == last else "-".join(digits)
+
+
+# -- the folder of a run ---------------------------------------------------------------------------
+
+
+def prepare(folder: Path, flips: Flips) -> dict[str, str]:
+    """Make the folder of a run; return the variables of its processes, to add to others."""
+    (folder / _SEEN).mkdir(parents=True)
+    (folder / _FLIPPED).write_text(str(flips), "ascii")
+    return {VARIABLE: str(folder)}
+
+
+def flips_of(folder: Path) -> Flips:
+    """Return what is flipped in a run."""
+    return Flips.of((folder / _FLIPPED).read_text("ascii"))
+
+
+def tell(folder: Path, what: str, told: Any) -> None:
+    """Have this process tell something; it is on the disk when this returns.
+
+    A folder that is gone takes nothing: a process may outlive its run.
+    """
+    line = json.dumps({what: told}) + "\n"
+    try:
+        with open(folder / _SEEN / f"{os.getpid()}.jsonl", "a", encoding="utf-8") as file:
+            file.write(line)
+    except FileNotFoundError:
+        return
+
+
+def tell_site(folder: Path, site: Site) -> None:
+    """Have this process tell that it met a site."""
+    tell(folder, "site", asdict(site))
+
+
+@dataclass
+class Told:
+    """What all processes of a run have told.
+
+    - `sites`: by their numbers.
+    - `programs`: how many different programs captured an array of each site.
+    - `processes`: of each process that imported JAX, its version, or why nothing can be flipped.
+    - `interpreters`: how many Python processes began.
+    - `together`: programs whose arrays are flipped with their form, and why.
+    - `not_reached`: arrays that JAX captures by itself, outside of any program that is switched.
+    """
+
+    sites: dict[str, Site] = field(default_factory=dict)
+    programs: dict[str, int] = field(default_factory=dict)
+    processes: list[Mapping[str, str]] = field(default_factory=list)
+    interpreters: int = 0
+    together: dict[str, str] = field(default_factory=dict)
+    not_reached: dict[str, str] = field(default_factory=dict)
+
+
+def told(folder: Path) -> Told:
+    """Read what the processes of a run have told; a line that was cut off is left out."""
+    found = Told()
+    for what, value in _lines(folder / _SEEN):
+        if what == "site":
+            site = Site(**value)
+            found.sites.setdefault(site.id, site)
+            found.programs[site.id] = found.programs.get(site.id, 0) + 1
+        elif what == "jax":
+            found.processes.append(value)
+        elif what == "python":
+            found.interpreters += 1
+        elif what == "together":
+            found.together.update(value)
+        elif what == "not reached":
+            found.not_reached.update(value)
+    return found
+
+
+def _lines(folder: Path) -> Iterator[tuple[str, Any]]:
+    for file in sorted(folder.glob("*.jsonl")):
+        for line in file.read_bytes().splitlines(keepends=True):
+            if line.endswith(b"\n"):
+                yield from json.loads(line).items()

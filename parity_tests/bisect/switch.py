@@ -1,0 +1,261 @@
+"""In a process of the command: each program takes the form, and each array the way, of its site.
+
+What is flipped behaves as on stock JAX after the flip: NumPy arrays are read when JAX reads them,
+donated arrays are not protected, and captured arrays take part in placement. The engine mends all
+that elsewhere, and the command would pass.
+
+A program has one of the engine's pipelines by its own site. Both are changed in one step, the plan,
+which hoists those arrays whose sites are flipped and inlines the others.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import re
+import sys
+from collections.abc import Callable, Collection, Hashable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import jax
+
+import engine
+from engine import jax_internals, tracing
+from engine.configuration.choices import Choices
+from engine.configuration.parsing import Side
+from engine.ir.array_snapshots import leave_arrays_as_they_are
+from engine.ir.captured_constants import CapturedConstant
+from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable
+from engine.pipeline import LoweringPlan, Pipeline
+from legacy_closedjaxpr import pipeline as legacy
+from parity_tests import in_place_of_jax
+from parity_tests.bisect import sites
+from parity_tests.bisect.sites import Site
+from parity_tests.jaxpr.captured_uses import captured_uses
+from parity_tests.jaxpr.source_places import kind_of_file, relative
+from simplified_consts import pipeline as simplified
+from simplified_consts.const_args import const_args
+from simplified_consts.hoisting.closure_conversion import Conversion
+from simplified_consts.hoisting.liveness import live_part
+
+
+def begin(folder: Path) -> bool:
+    """Put the switch in the place of JAX's functions, and say whether it was not there yet."""
+    if _switches:
+        return False
+    switch = Switch(folder)
+    _switches.append(switch)
+    leave_arrays_as_they_are()
+    engine.config.update("strict_placement", True)
+    jax_internals.tell_captures(switch.not_reached)
+    legacy.PIPELINE = switch.switched(legacy.PIPELINE)
+    simplified.PIPELINE = switch.switched(simplified.PIPELINE)
+    in_place_of_jax.install(switch.functions, lambda: None)
+    return True
+
+
+_switches: list[Switch] = []
+
+
+class Switch:
+    """What is flipped in this process, and the sites that it has met."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._flips = sites.flips_of(folder)
+        self._seen: set[str] = set()
+        self._told: set[tuple[str, str]] = set()
+
+    def functions(self) -> dict[str, Callable[..., Any]]:
+        """Return the functions that take the place of JAX's, by their names in `jax`."""
+        return {"jit": self._jit, "make_jaxpr": self._make_jaxpr}
+
+    @functools.cached_property
+    def _jit(self) -> Callable[..., Any]:
+        @functools.wraps(jax_internals.stock_jit)
+        def jit(*function: Any, **options: Any) -> Any:
+            if not function:
+                engine.jit(**options)  # a misspelled option fails here, where it was written
+                return functools.partial(jit, **options)
+            return engine.jit(*function, constants=self._side_of(*function), **options)
+
+        return jit
+
+    @functools.cached_property
+    def _make_jaxpr(self) -> Callable[..., Any]:
+        @functools.wraps(engine.make_jaxpr)
+        def make_jaxpr(fun: Any, *arguments: Any, **options: Any) -> Any:
+            return engine.make_jaxpr(fun, *arguments, constants=self._side_of(fun), **options)
+
+        return make_jaxpr
+
+    def _side_of(self, fun: Any, *_: Any) -> Side:
+        source = jax_internals.jit_info(fun, {}).fun_sourceinfo
+        return self._form(program_site(source))
+
+    def _form(self, site: Site) -> Side:
+        return "simplified" if site.id in self._flips else "legacy"
+
+    # -- the pipelines -----------------------------------------------------------------------------
+
+    def switched(self, pipeline: Pipeline) -> Pipeline:
+        """Return a pipeline of this form whose plans hoist the arrays of flipped sites."""
+
+        def normalize(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+            if tracing.traced_form() is None:  # the outermost program
+                self._meet(program_site(_source(closed_jaxpr)))
+            return pipeline.normalize(closed_jaxpr)
+
+        def plan(
+            closed_jaxpr: ClosedJaxpr, embed_threshold: int, hoist: bool, choices: Choices
+        ) -> LoweringPlan:
+            self._meet(program_site(_source(closed_jaxpr)))
+            if not hoist:
+                return pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
+            return self._plan(pipeline, closed_jaxpr, embed_threshold, choices)
+
+        return dataclasses.replace(pipeline, normalize=normalize, plan=plan, const_args=const_args)
+
+    def _plan(
+        self, pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, embed_threshold: int, choices: Choices
+    ) -> LoweringPlan:
+        form = simplified_form(closed_jaxpr)
+        live = live_part(form)
+        if unconverted := _primitives_that_take_none(live, embed_threshold):
+            program = program_site(_source(closed_jaxpr)).program
+            self._flipped_together(program, unconverted)
+            return pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
+        flipped, others = set(), False
+        for key, site in array_sites(live, embed_threshold):
+            self._meet(site)
+            if site.id in self._flips:
+                flipped.add(key)
+            else:
+                others = True
+        if not flipped and pipeline.side == "legacy":
+            return pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
+        if others:
+            choices = choices._replace(policy=_Policy(frozenset(flipped)))
+        return _SIMPLIFIED.plan(form, embed_threshold, True, choices)
+
+    def _flipped_together(self, program: str, primitives: Collection[str]) -> None:
+        why = f"its arrays go to bodies of {', '.join(sorted(primitives))}"
+        self._tell_once("together", program, why)
+
+    # -- what is told ------------------------------------------------------------------------------
+
+    def not_reached(self, value: Any) -> None:
+        """Tell the line of an array that is captured in a trace of JAX's own."""
+        if tracing.traced_form() is None and is_hoistable(value, _threshold()):
+            place = _place_of_caller()
+            if place is not None:
+                array = jax.typeof(value).str_short()
+                self._tell_once("not reached", f"{array} at {place}", "")
+
+    def _tell_once(self, what: str, name: str, why: str) -> None:
+        if (what, name) not in self._told:
+            self._told.add((what, name))
+            sites.tell(self._folder, what, {name: why})
+
+    def _meet(self, site: Site) -> None:
+        if site.id not in self._seen:
+            self._seen.add(site.id)
+            sites.tell_site(self._folder, site)
+
+
+_SIMPLIFIED = simplified.PIPELINE
+simplified_form = _SIMPLIFIED.normalize
+
+
+@dataclasses.dataclass(frozen=True)
+class _Policy:
+    """A constant policy that hoists the arrays of some keys and inlines the others."""
+
+    hoisted: frozenset[Hashable]
+
+    def __call__(self, constant: CapturedConstant) -> str:
+        return "hoist" if constant_key(constant.value) in self.hoisted else "inline"
+
+
+def _primitives_that_take_none(live: ClosedJaxpr, embed_threshold: int) -> Collection[str]:
+    """Return the primitives whose bodies hold arrays, and which can be handed none."""
+
+    def key(value: Any) -> Hashable | None:
+        return constant_key(value) if is_hoistable(value, embed_threshold) else None
+
+    conversion = Conversion(key)
+    conversion.needs(live)
+    return conversion.unconverted
+
+
+def _threshold() -> int:
+    return int(engine.config.embedded_constants_max_bytes)
+
+
+def _place_of_caller() -> str | None:
+    """Return "file:line" of the innermost frame of a user's code; None where it has none."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and kind_of_file(frame.f_code.co_filename) != "user":
+        frame = frame.f_back
+    return f"{file_of(frame.f_code.co_filename)}:{frame.f_lineno}" if frame else None
+
+
+# -- what a site is --------------------------------------------------------------------------------
+
+
+def program_site(source: str) -> Site:
+    """Return the site of a program from what JAX says of its function: "step at /me/model.py:12".
+
+    Example::
+
+        program_site("step at model.py:12").line == 12
+    """
+    function, file, line = _parts(source)
+    place = f" at {file}:{line}" if file else ""
+    return Site("program", f"{function}{place}", file, line, function)
+
+
+def _parts(source: str) -> tuple[str, str, int]:
+    function, _, place = source.partition(" at ")
+    file, _, line = place.rpartition(":")
+    return (function, file_of(file), int(line)) if line.isdecimal() else (source, "", 0)
+
+
+# IPython names the code of a cell by its content, after the folder of a process or a counter.
+_CELL = re.compile(r"(?:.*ipykernel_\d+.|<ipython-input-\d+-)(\w+)(?:\.py|>)")
+
+
+def file_of(file: str) -> str:
+    """Return how sites name a file: its path below the working directory, or the cell that it is.
+
+    Example::
+
+        file_of("/tmp/ipykernel_71/1234.py") == "cell 1234"
+    """
+    cell = _CELL.fullmatch(file)
+    return f"cell {cell[1]}" if cell else relative(file)
+
+
+def _source(closed_jaxpr: ClosedJaxpr) -> str:
+    return str(closed_jaxpr.jaxpr.debug_info.func_src_info or "")
+
+
+def array_sites(live: ClosedJaxpr, embed_threshold: int) -> Iterator[tuple[Hashable, Site]]:
+    """Yield the key and the site of each array of a live program that can be hoisted."""
+    program = program_site(_source(live)).program
+    numbers: dict[tuple[Any, ...], int] = {}
+    for use in captured_uses(live):
+        value = use.array.value
+        if not is_hoistable(value, embed_threshold):
+            continue
+        array = jax.typeof(value).str_short()
+        told_by = (use.place, array)
+        ordinal = numbers[told_by] = numbers.get(told_by, -1) + 1
+        file, line, function = use.place
+        site = Site(
+            "array", program, file_of(file), line, function, array, ordinal, use.array.bytes,
+            use.uses,
+        )  # fmt: skip
+        yield constant_key(value), site

@@ -1,0 +1,194 @@
+"""The commands `constparity bisect` and `sites`: their options, output and exit status."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from parity_tests.cli.display import Display
+from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from parity_tests.bisect.sites import Flips
+    from reports.rows.bisection import Bisection
+
+Command = Annotated[
+    list[str],
+    typer.Argument(metavar="-- COMMAND...", help="What is run, as in: -- pytest tests/test_a.py"),
+]
+
+_CODES = {
+    "found": Exit.DIFFERENCE,
+    "mended": Exit.DIFFERENCE,
+    "ours": Exit.DIFFERENCE,
+    "passes": Exit.PARITY,
+    "fails before": Exit.COULD_NOT_COMPARE,
+    "not repeatable": Exit.COULD_NOT_COMPARE,
+}
+
+
+def bisect(
+    context: typer.Context,
+    command: Command,
+    until: Annotated[
+        str,
+        typer.Option(
+            metavar="HOW",
+            help="What failing is: exit (a status other than 0), text:REGEX (the output has a "
+            "match), or 'value:REGEX TOLERANCE' (a number in it differs).",
+        ),
+    ] = "exit",
+    flip: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SITES",
+            help="Search nothing: run the command once with these sites flipped, and exit as it "
+            "does. SITES are all, none, or numbers and ranges between commas.",
+        ),
+    ] = None,
+    timeout: Annotated[
+        float, typer.Option(min=1.0, metavar="SECONDS", help="For each run; it fails then.")
+    ] = 600.0,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, metavar="N", help="How many runs go at once.")
+    ] = 1,
+    reset: Annotated[
+        str,
+        typer.Option(
+            metavar="COMMAND",
+            help="Run by the shell before each run, to remove what an earlier one left behind.",
+        ),
+    ] = "",
+    anew: Annotated[
+        bool, typer.Option("--anew", help="Use no runs of an interrupted search.")
+    ] = False,
+    *,
+    display: Display,
+) -> None:
+    """Find the lines that make a command fail once captured arrays are hoisted.
+
+    The command is run with every program and every captured array as before the flip, where it must
+    pass, and as after it, where it must fail; then with parts flipped, until the smallest sets of
+    sites are left that make it fail. A site is the form of a traced program, or one captured array
+    of it. Exits with 1 where sites are to blame, with 0 where the command passes after the flip,
+    and with 2 where it fails before it, or does not repeat itself.
+
+    Examples:
+
+      constparity bisect -- pytest tests/test_model.py::test_loss
+
+      constparity bisect --until 'value:loss=(\\S+) 1e-5' -- python train.py --steps 10
+    """
+    from parity_tests.bisect.bisecting import Bisecting
+    from parity_tests.bisect.kept_runs import KeptRuns, digest_of
+    from parity_tests.bisect.running import (
+        CommandError,
+        NoJaxError,
+        Runner,
+        Until,
+        check_command,
+    )
+    from parity_tests.cli import last_failed
+
+    check_engine_runs("bisect")
+    try:
+        how = Until.of(until)
+        check_command(command)
+        if flip is not None:
+            context.obj.code = _run_once(command, _flips(flip))
+            return
+    except (ValueError, CommandError) as error:
+        fail(str(error))
+    parts = (os.getcwd(), sys.version, str(how), str(timeout), reset, *command)
+    file = last_failed.make() / f"bisect-{digest_of(parts)}.jsonl"
+    if anew:
+        file.unlink(missing_ok=True)
+    kept = KeptRuns(file)
+    if kept.all_runs():
+        complain(f"goes on after {len(kept.all_runs())} runs that are kept; --anew begins again")
+    with display.progress() as shown:
+        bisecting = Bisecting(Runner(command, timeout, reset), how, kept, jobs, shown.say)
+        try:
+            found = bisecting.run()
+        except NoJaxError as error:
+            complain(str(error))
+            context.obj.code = Exit.NOTHING_COLLECTED
+            return
+        except CommandError as error:
+            fail(str(error))
+        except KeyboardInterrupt:
+            interrupted(context, "; the same command goes on with what was run")
+            return
+    file.unlink(missing_ok=True)
+    print_bisection(display.console(), found)
+    context.obj.code = _CODES[found.answer]
+
+
+def _flips(text: str) -> Flips:
+    from parity_tests.bisect.sites import Flips
+
+    return Flips.of(text)
+
+
+def _run_once(command: list[str], flips: Flips) -> int:
+    """Run a command in this terminal with some sites flipped; return its exit status."""
+    import tempfile
+
+    from parity_tests.bisect.running import switched_environment
+
+    with tempfile.TemporaryDirectory(prefix="constparity-bisect-") as folder:
+        environment = switched_environment(Path(folder) / "sites", flips)
+        status = subprocess.run(command, env=environment).returncode
+    return 128 - status if status < 0 else status
+
+
+def print_bisection(console: Console, found: Bisection) -> None:
+    """Print the answer, each set of sites, and the two commands that show it."""
+    from parity_tests.cli.terminal import say
+    from reports.views.texts import counted
+
+    say(console, f"bisect: {_head(found)}")
+    for blamed in found.sets:
+        for number, site in enumerate(blamed.sites):
+            say(console, f"  {'and ' if number else ''}{site.words}")
+        say(console, f"    {blamed.ended}:")
+        for line in blamed.said.splitlines():
+            say(console, f"      {line}")
+        words = shlex.join(found.command)
+        say(console, f"    passes: constparity bisect --flip {blamed.passes} -- {words}")
+        say(console, f"    fails:  constparity bisect --flip {blamed.fails} -- {words}")
+    say(console, f"  {found.detail}")
+    for text in found.together:
+        say(console, f"  flipped with its form: {text}")
+    for text in found.not_reached:
+        say(console, f"  out of reach, captured outside of jit: {text}")
+    for text in found.not_switched:
+        say(console, f"  not switched: {text}")
+    runs = f"{counted(found.runs, 'run')} of {counted(found.sites, 'site')}"
+    say(console, f"  {runs}, at most {found.bound} for one culprit; {found.seconds:.0f} s")
+
+
+def _head(found: Bisection) -> str:
+    from reports.views.texts import counted
+
+    heads = {
+        "passes": "nothing to find, the command passes after the flip",
+        "fails before": "the command fails before the flip",
+        "mended": "the command fails after the flip on stock JAX alone",
+        "ours": "constparity's engine itself changes what the command does",
+        "not repeatable": "not known, the command does not repeat itself",
+    }
+    if found.answer != "found":
+        return heads[found.answer]
+    if len(found.sets) == 1 and len(found.sets[0].sites) == 1:
+        return f"1 site of {found.sites} makes the command fail"
+    sets = counted(len(found.sets), "set")
+    return f"{sets} of sites, of {found.sites} sites, make the command fail"

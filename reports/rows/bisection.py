@@ -1,0 +1,76 @@
+"""The rows of a bisection: which sites of a command make it fail after the flip."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from reports.rows.row import Row
+
+# What a bisection comes to. `mended`: the engine with everything flipped passes, and stock JAX
+# fails; `ours`: the engine with nothing flipped fails, and stock JAX passes.
+BisectAnswer = Literal["found", "passes", "fails before", "mended", "ours", "not repeatable"]
+
+
+class BlamedSite(Row):
+    """A site: the form of a traced program, or an array of it that is hoisted; sizes in bytes."""
+
+    id: str
+    kind: Literal["program", "array"]
+    words: str
+    program: str
+    file: str
+    line: int
+    function: str
+    array: str  # its type; "" of a program
+    bytes: int
+
+
+class BlamedSet(Row):
+    """Sites that make the command fail, all of them together and not without the last.
+
+    `passes` and `fails` are values of `--flip`, both of which were run; `ended` and `said` are how
+    the failing run ended, and the end of what it printed.
+    """
+
+    sites: tuple[BlamedSite, ...]
+    passes: str
+    fails: str
+    ended: str
+    said: str
+
+
+class StockEnds(Row):
+    """Whether the command fails on stock JAX, with JAX's flag off and on; None where not run."""
+
+    off: bool | None = None
+    on: bool | None = None
+
+
+class Bisection(Row):
+    """What became of a search.
+
+    - `sites`: how many there are; `together`: programs whose arrays are flipped with their form,
+      and why; `not_reached`: arrays that JAX captures by itself, in control flow, checkpoints and
+      derivatives outside of jit, and under `jax.pmap`.
+    - `runs`: how many runs the search took; `bound`: the most for one culprit.
+    - `repeats`: how often each question was run; `confidence` that no failure was missed.
+    - `processes`: the versions of JAX in processes that were switched; `not_switched`: why others
+      were not.
+    """
+
+    command: tuple[str, ...]
+    until: str
+    answer: BisectAnswer
+    detail: str
+    sites: int
+    sets: tuple[BlamedSet, ...] = ()
+    runs: int
+    bound: int
+    repeats: int = 1
+    confidence: float | None = None
+    stock: StockEnds = StockEnds()
+    together: tuple[str, ...] = ()
+    not_reached: tuple[str, ...] = ()
+    processes: tuple[str, ...] = ()
+    not_switched: tuple[str, ...] = ()
+    seconds: float
