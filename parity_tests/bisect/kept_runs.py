@@ -36,7 +36,7 @@ class KeptRuns:
     Example::
 
         runs = KeptRuns(Path("runs.jsonl"))
-        runs.keep("none", ended, fails=False, value=None)
+        runs.keep("none", ended, fails=False, value=None, before=None)
     """
 
     def __init__(self, file: Path) -> None:
@@ -64,13 +64,18 @@ class KeptRuns:
         if len(b"".join(whole)) < len(text):  # a line that was cut off
             self._file.write_bytes(b"".join(whole))
 
-    def keep(self, name: str, ended: Ended, fails: bool, value: float | None) -> KeptRun:
-        """Add a run; it is on the disk when this returns."""
+    def keep(
+        self, name: str, ended: Ended, fails: bool, value: float | None, before: float | None
+    ) -> KeptRun:
+        """Add a run; it is on the disk when this returns.
+
+        `before` is the value of the run with nothing flipped, where failing goes by one.
+        """
         run = KeptRun(
             name,
             fails,
             value,
-            ended.word,
+            ended.word if value is None else f"{value:.12g} where it was {before:.12g}",
             ended.output[-_SAID:],
             ended.seconds,
             ended.told.interpreters,

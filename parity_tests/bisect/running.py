@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal, Self
 
@@ -199,6 +199,7 @@ class Runner:
     command: Sequence[str]
     timeout: float = 600.0
     reset: str = ""
+    _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def flipped(self, flips: Flips) -> Ended:
         """Run the command with some sites flipped.
@@ -243,6 +244,7 @@ class Runner:
             reason = error.strerror or type(error).__name__
             raise CommandError(f"{self.command[0]!r} cannot be started: {reason}") from None
         assert process.stdout is not None
+        self._processes.append(process)
         with _Output(process.stdout) as output:
             status: int | None
             try:
@@ -250,12 +252,17 @@ class Runner:
             except subprocess.TimeoutExpired:
                 status = None
             finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                _end(process)
                 process.wait()
+                self._processes.remove(process)
         seconds = time.monotonic() - began
         told = sites.told(tells) if tells else Told()
         return Ended(status, output.text, output.cut, seconds, told)
+
+    def end_all(self) -> None:
+        """End the runs of other threads."""
+        for process in self._processes:
+            _end(process)
 
     def _reset(self) -> None:
         if not self.reset:
@@ -267,6 +274,11 @@ class Runner:
             said = (done.stderr or done.stdout).strip().splitlines()
             tail = f": {said[-1]}" if said else ""
             raise CommandError(f"--reset ended with {done.returncode}{tail}")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def _environment(*, flag: bool) -> dict[str, str]:

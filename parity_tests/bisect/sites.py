@@ -51,7 +51,7 @@ class Site:
 
     def __str__(self) -> str:
         if self.kind == "program":
-            return f"the form of {self.program}"
+            return f"the form of the program {self.program}"
         number = f", the {_ordinal(self.ordinal + 1)} there" if self.ordinal else ""
         place = f"{self.file}:{self.line} ({self.function})"
         return f"{self.array} at {place}{number}, captured by {self.program}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -15,14 +14,12 @@ from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
 
 if TYPE_CHECKING:
-    from rich.console import Console
 
     from parity_tests.bisect.sites import Flips
-    from reports.rows.bisection import Bisection
 
 Command = Annotated[
     list[str],
-    typer.Argument(metavar="-- COMMAND...", help="What is run, as in: -- pytest tests/test_a.py"),
+    typer.Argument(metavar="-- COMMAND", help="What is run, as in: -- pytest tests/test_a.py"),
 ]
 
 _CODES = {
@@ -97,6 +94,8 @@ def bisect(
         check_command,
     )
     from parity_tests.cli import last_failed
+    from parity_tests.cli.terminal import say
+    from reports.views.bisection import lines
 
     check_engine_runs("bisect")
     try:
@@ -119,16 +118,21 @@ def bisect(
         try:
             found = bisecting.run()
         except NoJaxError as error:
+            file.unlink(missing_ok=True)
             complain(str(error))
             context.obj.code = Exit.NOTHING_COLLECTED
             return
         except CommandError as error:
+            file.unlink(missing_ok=True)
             fail(str(error))
         except KeyboardInterrupt:
             interrupted(context, "; the same command goes on with what was run")
             return
     file.unlink(missing_ok=True)
-    print_bisection(display.console(), found)
+    console = display.console()
+    head, *others = lines(found)
+    for line in (f"bisect: {head}", *others):
+        say(console, line)
     context.obj.code = _CODES[found.answer]
 
 
@@ -148,47 +152,3 @@ def _run_once(command: list[str], flips: Flips) -> int:
         environment = switched_environment(Path(folder) / "sites", flips)
         status = subprocess.run(command, env=environment).returncode
     return 128 - status if status < 0 else status
-
-
-def print_bisection(console: Console, found: Bisection) -> None:
-    """Print the answer, each set of sites, and the two commands that show it."""
-    from parity_tests.cli.terminal import say
-    from reports.views.texts import counted
-
-    say(console, f"bisect: {_head(found)}")
-    for blamed in found.sets:
-        for number, site in enumerate(blamed.sites):
-            say(console, f"  {'and ' if number else ''}{site.words}")
-        say(console, f"    {blamed.ended}:")
-        for line in blamed.said.splitlines():
-            say(console, f"      {line}")
-        words = shlex.join(found.command)
-        say(console, f"    passes: constparity bisect --flip {blamed.passes} -- {words}")
-        say(console, f"    fails:  constparity bisect --flip {blamed.fails} -- {words}")
-    say(console, f"  {found.detail}")
-    for text in found.together:
-        say(console, f"  flipped with its form: {text}")
-    for text in found.not_reached:
-        say(console, f"  out of reach, captured outside of jit: {text}")
-    for text in found.not_switched:
-        say(console, f"  not switched: {text}")
-    runs = f"{counted(found.runs, 'run')} of {counted(found.sites, 'site')}"
-    say(console, f"  {runs}, at most {found.bound} for one culprit; {found.seconds:.0f} s")
-
-
-def _head(found: Bisection) -> str:
-    from reports.views.texts import counted
-
-    heads = {
-        "passes": "nothing to find, the command passes after the flip",
-        "fails before": "the command fails before the flip",
-        "mended": "the command fails after the flip on stock JAX alone",
-        "ours": "constparity's engine itself changes what the command does",
-        "not repeatable": "not known, the command does not repeat itself",
-    }
-    if found.answer != "found":
-        return heads[found.answer]
-    if len(found.sets) == 1 and len(found.sets[0].sites) == 1:
-        return f"1 site of {found.sites} makes the command fail"
-    sets = counted(len(found.sets), "set")
-    return f"{sets} of sites, of {found.sites} sites, make the command fail"

@@ -87,6 +87,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "does, as in not-proved:parted; repeatable",
     )
     group.addoption(
+        "--constparity-bisect",
+        type=int,
+        default=0,
+        metavar="N",
+        help="with jax-both: find the lines that are to blame for the first N tests that differ, "
+        "as `constparity bisect` does",
+    )
+    group.addoption(
         "--constparity-report",
         action="append",
         default=[],

@@ -64,6 +64,11 @@ def check_options(options: Any) -> None:
                     f"--constparity-{name}: --constparity=prove runs stock JAX alone; use "
                     "--constparity=both"
                 )
+    if options.constparity_bisect and mode != "jax-both":
+        raise SettingsError(
+            f"--constparity-bisect: --constparity={mode} finds no tests to bisect; use "
+            "--constparity=jax-both"
+        )
     if options.constparity_update and not options.constparity_baseline:
         raise SettingsError("--constparity-update: name the file with --constparity-baseline=FILE")
 

@@ -19,6 +19,7 @@ import pytest
 from parity_tests.processes.interpreters import InterpreterError
 from parity_tests.suites import reporting
 from parity_tests.suites.stock_runs import arguments
+from parity_tests.suites.stock_runs.blaming import Blaming
 from parity_tests.suites.stock_runs.pairs import Pair, run_pair
 from parity_tests.suites.stock_runs.replaying import Place, reports_of
 from parity_tests.suites.stock_runs.side_run import Asked, suite_pythons
@@ -70,6 +71,7 @@ class StockRuns:
         except InterpreterError as error:
             raise pytest.UsageError(f"--constparity-python: {error}") from error
         self._pairs = [Pair(python) for python in pythons]
+        self._blaming = Blaming(config, pythons[0].name)
         self._said: list[str] = []  # of the reports
         self.result: SuiteRuns | None = None
 
@@ -90,6 +92,8 @@ class StockRuns:
             finally:
                 # After Ctrl-C as well: what is known is told.
                 self._report(session)
+        if self.result is not None:
+            self._blaming.bisect(self.result.differences, self._tell)
         _stop_where_asked(session)
         return True
 
@@ -116,7 +120,8 @@ class StockRuns:
         for verdict in verdicts_of(list(items), self._pairs):
             if session.shouldfail or session.shouldstop:
                 break  # as -x asks
-            _log(session, verdict, items.get(verdict.test))
+            ending = self._blaming.ending(verdict.worst.compared)
+            _log(session, verdict, items.get(verdict.test), ending)
             reported.append(verdict)
         told = {verdict.test for verdict in reported}
         self.result = result_of(
@@ -143,7 +148,7 @@ class StockRuns:
         """Write what both sides said."""
         if self.result is not None:
             terminalreporter.section("constparity: stock JAX on both sides")
-            for line in (*summary_lines(self.result), *self._said):
+            for line in (*summary_lines(self.result), *self._blaming.said, *self._said):
                 terminalreporter.write_line(line)
 
     @pytest.hookimpl(tryfirst=True)
@@ -165,11 +170,11 @@ def _without_workers(config: pytest.Config) -> None:
             setattr(config.option, name, value)
 
 
-def _log(session: pytest.Session, verdict: Verdict, item: pytest.Item | None) -> None:
+def _log(session: pytest.Session, verdict: Verdict, item: pytest.Item | None, ending: str) -> None:
     place = Place.of_test(verdict.test) if item is None else Place.of_item(item)
     hook = session.config.hook if item is None else item.ihook
     hook.pytest_runtest_logstart(nodeid=place.test, location=place.location)
-    for report in reports_of(verdict, place):
+    for report in reports_of(verdict, place, ending):
         hook.pytest_runtest_logreport(report=report)
     hook.pytest_runtest_logfinish(nodeid=place.test, location=place.location)
 

@@ -64,11 +64,15 @@ class Place:
         return cls(test, (file, None, name.replace("::", ".") or file), {})
 
 
-def reports_of(verdict: Verdict, place: Place) -> Iterator[pytest.TestReport]:
-    """Yield the reports of a test, from its setup to its teardown."""
+def reports_of(verdict: Verdict, place: Place, ending: str) -> Iterator[pytest.TestReport]:
+    """Yield the reports of a test, from its setup to its teardown.
+
+    `ending` is the end of the text of a difference.
+    """
     worst = verdict.worst
     if worst.kind == "different":
-        text = "\n\n".join(_difference(each) for each in verdict.judged if each.kind == worst.kind)
+        texts = [_difference(each) for each in verdict.judged if each.kind == worst.kind]
+        text = "\n\n".join(filter(None, [*texts, ending]))
         yield from _failing("call", text, headline(worst.compared), place)
     elif worst.kind == "not compared":
         yield from _failing("setup", _not_compared(worst.compared), _absent(worst.compared), place)
