@@ -163,17 +163,21 @@ def tell(folder: Path, what: str, told: Any) -> None:
         return
 
 
-def tell_site(folder: Path, site: Site) -> None:
-    """Have this process tell that it met a site."""
-    tell(folder, "site", asdict(site))
+def tell_site(folder: Path, site: Site, fixed: str = "") -> None:
+    """Have this process tell that it met a site; `fixed` says why it is not flipped by itself."""
+    if fixed:
+        tell(folder, "fixed", {"site": asdict(site), "why": fixed})
+    else:
+        tell(folder, "site", asdict(site))
 
 
 @dataclass
 class Told:
     """What all processes of a run have told.
 
-    - `sites`: by their numbers.
-    - `programs`: how many different programs captured an array of each site.
+    - `sites`: by their numbers; `fixed`: arrays that are not flipped by themselves, and why not.
+    - `copies`: of each array, how many constants each program makes of it that is lowered with all
+      arrays inlined; `lowered`: how many programs these are.
     - `processes`: of each process that imported JAX, its version, or why nothing can be flipped.
     - `interpreters`: how many Python processes began.
     - `together`: programs whose arrays are flipped with their form, and why.
@@ -181,7 +185,9 @@ class Told:
     """
 
     sites: dict[str, Site] = field(default_factory=dict)
-    programs: dict[str, int] = field(default_factory=dict)
+    fixed: dict[str, tuple[Site, str]] = field(default_factory=dict)
+    copies: dict[str, list[int]] = field(default_factory=dict)
+    lowered: int = 0
     processes: list[Mapping[str, str]] = field(default_factory=list)
     interpreters: int = 0
     together: dict[str, str] = field(default_factory=dict)
@@ -195,7 +201,13 @@ def told(folder: Path) -> Told:
         if what == "site":
             site = Site(**value)
             found.sites.setdefault(site.id, site)
-            found.programs[site.id] = found.programs.get(site.id, 0) + 1
+        elif what == "fixed":
+            site = Site(**value["site"])
+            found.fixed.setdefault(site.id, (site, value["why"]))
+        elif what == "lowered":
+            found.lowered += 1
+            for number, copies in value.items():
+                found.copies.setdefault(number, []).append(copies)
         elif what == "jax":
             found.processes.append(value)
         elif what == "python":

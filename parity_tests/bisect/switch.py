@@ -14,7 +14,8 @@ import dataclasses
 import functools
 import re
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -27,7 +28,7 @@ from engine.configuration.choices import Choices
 from engine.configuration.parsing import Side
 from engine.ir.array_snapshots import leave_arrays_as_they_are
 from engine.ir.captured_constants import CapturedConstant
-from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable
+from engine.ir.jaxprs import ClosedJaxpr, bodies_in, constant_key, is_hoistable
 from engine.pipeline import LoweringPlan, Pipeline
 from legacy_closedjaxpr import pipeline as legacy
 from parity_tests import in_place_of_jax
@@ -65,7 +66,7 @@ class Switch:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._flips = sites.flips_of(folder)
-        self._seen: set[str] = set()
+        self._seen: set[tuple[str, str]] = set()
         self._told: set[tuple[str, str]] = set()
 
     def functions(self) -> dict[str, Callable[..., Any]]:
@@ -113,7 +114,10 @@ class Switch:
         ) -> LoweringPlan:
             self._meet(program_site(_source(closed_jaxpr)))
             if not hoist:
-                return pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
+                plan = pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
+                live = live_part(simplified_form(closed_jaxpr))
+                self._captured(array_sites(live, embed_threshold), plan, "it is exported")
+                return plan
             return self._plan(pipeline, closed_jaxpr, embed_threshold, choices)
 
         return dataclasses.replace(pipeline, normalize=normalize, plan=plan, const_args=const_args)
@@ -123,26 +127,23 @@ class Switch:
     ) -> LoweringPlan:
         form = simplified_form(closed_jaxpr)
         live = live_part(form)
+        found = list(array_sites(live, embed_threshold))
         if unconverted := _primitives_that_take_none(live, embed_threshold):
-            program = program_site(_source(closed_jaxpr)).program
-            self._flipped_together(program, unconverted)
-            return pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
-        flipped, others = set(), False
-        for key, site in array_sites(live, embed_threshold):
+            why = f"its arrays go to bodies of {', '.join(sorted(unconverted))}"
+            self._tell_once("together", program_site(_source(closed_jaxpr)).program, why)
+            plan = pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
+            self._captured(found, plan, "it is flipped with the form of its program")
+            return plan
+        for _, site in found:
             self._meet(site)
-            if site.id in self._flips:
-                flipped.add(key)
-            else:
-                others = True
+        flipped = {key for key, site in found if site.id in self._flips}
         if not flipped and pipeline.side == "legacy":
-            return pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
-        if others:
+            plan = pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
+            self._captured(found, plan)
+            return plan
+        if len(flipped) < len(found):
             choices = choices._replace(policy=_Policy(frozenset(flipped)))
         return _SIMPLIFIED.plan(form, embed_threshold, True, choices)
-
-    def _flipped_together(self, program: str, primitives: Collection[str]) -> None:
-        why = f"its arrays go to bodies of {', '.join(sorted(primitives))}"
-        self._tell_once("together", program, why)
 
     # -- what is told ------------------------------------------------------------------------------
 
@@ -159,10 +160,22 @@ class Switch:
             self._told.add((what, name))
             sites.tell(self._folder, what, {name: why})
 
-    def _meet(self, site: Site) -> None:
-        if site.id not in self._seen:
-            self._seen.add(site.id)
-            sites.tell_site(self._folder, site)
+    def _captured(
+        self, found: Iterable[tuple[Hashable, Site]], plan: LoweringPlan, fixed: str = ""
+    ) -> None:
+        """Tell how many copies of its arrays a program inlines; `fixed` is why none is flipped."""
+        copies, told = inlined_copies(plan.closed_jaxpr), {}
+        for key, site in found:
+            told[site.id] = copies[key]
+            if fixed:
+                self._meet(site, fixed)
+        if told:
+            sites.tell(self._folder, "lowered", told)
+
+    def _meet(self, site: Site, fixed: str = "") -> None:
+        if (site.id, fixed) not in self._seen:
+            self._seen.add((site.id, fixed))
+            sites.tell_site(self._folder, site, fixed)
 
 
 _SIMPLIFIED = simplified.PIPELINE
@@ -188,6 +201,21 @@ def _primitives_that_take_none(live: ClosedJaxpr, embed_threshold: int) -> Colle
     conversion = Conversion(key)
     conversion.needs(live)
     return conversion.unconverted
+
+
+def inlined_copies(closed_jaxpr: ClosedJaxpr) -> Counter[Hashable]:
+    """Count the constants that a planned program makes of each array, by its key.
+
+    Example::
+
+        inlined_copies(plan.closed_jaxpr)[constant_key(table)] == 2
+    """
+    return Counter(
+        constant_key(value)
+        for body in bodies_in(closed_jaxpr)
+        for eqn in body.eqns
+        for value in jax_internals.arrays_made_by(eqn)
+    )
 
 
 def _threshold() -> int:

@@ -1,12 +1,10 @@
-"""The commands `constparity bisect` and `sites`: their options, output and exit status."""
+"""The command `constparity bisect`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
 import os
 import shlex
-import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -95,6 +93,7 @@ def bisect(
         Runner,
         Until,
         check_command,
+        run_here,
     )
     from parity_tests.cli import last_failed
 
@@ -103,7 +102,7 @@ def bisect(
         how = Until.of(until)
         check_command(command)
         if flip is not None:
-            context.obj.code = _run_once(command, _flips(flip))
+            context.obj.code = run_here(command, _flips(flip)).exit_status
             return
     except (ValueError, CommandError) as error:
         fail(str(error))
@@ -136,18 +135,6 @@ def _flips(text: str) -> Flips:
     from parity_tests.bisect.sites import Flips
 
     return Flips.of(text)
-
-
-def _run_once(command: list[str], flips: Flips) -> int:
-    """Run a command in this terminal with some sites flipped; return its exit status."""
-    import tempfile
-
-    from parity_tests.bisect.running import switched_environment
-
-    with tempfile.TemporaryDirectory(prefix="constparity-bisect-") as folder:
-        environment = switched_environment(Path(folder) / "sites", flips)
-        status = subprocess.run(command, env=environment).returncode
-    return 128 - status if status < 0 else status
 
 
 def print_bisection(console: Console, found: Bisection) -> None:
