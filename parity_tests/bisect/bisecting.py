@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, Runner, Until, check_reached
 from parity_tests.bisect.search import Search, UnlistedError, bound
 from parity_tests.bisect.sites import Flips, Site, Told
+from parity_tests.observe.environment import version
 from reports.rows.bisection import (
     BisectAnswer,
     Bisection,
@@ -233,6 +235,8 @@ class Bisecting:
         }
         processes = [each for run in self.kept.all_runs() for each in run.processes]
         return Bisection(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            constparity=version(),
             command=tuple(self.runner.command),
             until=str(self.until),
             answer=answer,
@@ -277,6 +281,7 @@ def _row(site: Site) -> BlamedSite:
         file=site.file,
         line=site.line,
         function=site.function,
+        code=site.code,
         array=site.array,
         bytes=site.bytes,
     )

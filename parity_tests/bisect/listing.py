@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import linecache
-import os
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
@@ -11,8 +9,6 @@ from parity_tests.bisect.running import EndedHere
 from parity_tests.bisect.sites import Site, Told
 from parity_tests.observe.environment import version
 from reports.rows.sites import Captured, Sites
-
-_MOST_CODE = 200  # characters of a line
 
 
 def listed(command: Sequence[str], ended: EndedHere, min_bytes: int = 0) -> Sites:
@@ -57,7 +53,7 @@ def _captured(group: Sequence[Site], told: Told) -> Captured:
         file=first.file,
         line=first.line,
         function=first.function,
-        code=_code_at(first.file, first.line),
+        code=first.code,
         array=first.array,
         arrays=len({site.ordinal for site in group}),
         bytes=first.bytes,
@@ -73,8 +69,3 @@ def _captured(group: Sequence[Site], told: Told) -> Captured:
 def _reasons(group: Iterable[Site], told: Told) -> list[str]:
     fixed = (told.fixed[site.id][1] for site in group if site.id not in told.sites)
     return list(dict.fromkeys(fixed))
-
-
-def _code_at(file: str, line: int) -> str:
-    # linecache looks for a relative path along sys.path as well, and may find another file.
-    return linecache.getline(os.path.abspath(file), line).strip()[:_MOST_CODE] if file else ""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import linecache
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ from typing import Any, Literal, Self
 VARIABLE = "CONSTPARITY_SITES"  # the folder of a run, in the environment of its processes
 _FLIPPED, _SEEN = "flipped.txt", "seen"
 _DIGITS = 12
+_MOST_CODE = 200  # characters of a line
 LAST = "f" * _DIGITS  # no site has a greater number
 
 
@@ -48,6 +50,13 @@ class Site:
         told_by = (self.kind, self.program, self.file, self.line, self.function, self.array)
         text = "\n".join(map(str, (*told_by, self.ordinal)))
         return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+    @property
+    def code(self) -> str:
+        """The text of the line as it is now, without the space around it; "" if not known."""
+        # linecache looks for a relative path along sys.path as well, and may find another file.
+        file = os.path.abspath(self.file) if self.file else ""
+        return linecache.getline(file, self.line).strip()[:_MOST_CODE]
 
     def __str__(self) -> str:
         if self.kind == "program":

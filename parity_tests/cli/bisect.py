@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import sys
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +10,8 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
+from parity_tests.cli.options import OUTPUT
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -65,6 +66,14 @@ def bisect(
             help="Run by the shell before each run, to remove what an earlier one left behind.",
         ),
     ] = "",
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:PATH",
+            help=f"Write {', '.join(formats_of('bisection'))}. Repeatable.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Use no runs of an interrupted search.")
     ] = False,
@@ -96,8 +105,10 @@ def bisect(
         run_here,
     )
     from parity_tests.cli import last_failed
+    from parity_tests.cli.report_option import checked_reports, write_reports
 
     check_engine_runs("bisect")
+    requests = checked_reports(context, report or (), formats_of("bisection"))
     try:
         how = Until.of(until)
         check_command(command)
@@ -127,7 +138,9 @@ def bisect(
             interrupted(context, "; the same command goes on with what was run")
             return
     file.unlink(missing_ok=True)
-    print_bisection(display.console(), found)
+    console = display.console()
+    print_bisection(console, found)
+    write_reports(context, console, requests, found)
     context.obj.code = _CODES[found.answer]
 
 
@@ -140,42 +153,19 @@ def _flips(text: str) -> Flips:
 def print_bisection(console: Console, found: Bisection) -> None:
     """Print the answer, each set of sites, and the two commands that show it."""
     from parity_tests.cli.terminal import say
-    from reports.views.texts import counted
+    from reports.documents import bisection as documents
 
-    say(console, f"bisect: {_head(found)}")
+    say(console, documents.headline(found), style="bold")
     for blamed in found.sets:
         for number, site in enumerate(blamed.sites):
             say(console, f"  {'and ' if number else ''}{site.words}")
+            if site.code:
+                say(console, f"      {site.code}")
         say(console, f"    {blamed.ended}:")
         for line in blamed.said.splitlines():
             say(console, f"      {line}")
-        words = shlex.join(found.command)
-        say(console, f"    passes: constparity bisect --flip {blamed.passes} -- {words}")
-        say(console, f"    fails:  constparity bisect --flip {blamed.fails} -- {words}")
-    say(console, f"  {found.detail}")
-    for text in found.together:
-        say(console, f"  flipped with its form: {text}")
-    for text in found.not_reached:
-        say(console, f"  out of reach, captured outside of jit: {text}")
-    for text in found.not_switched:
-        say(console, f"  not switched: {text}")
-    runs = f"{counted(found.runs, 'run')} of {counted(found.sites, 'site')}"
-    say(console, f"  {runs}, at most {found.bound} for one culprit; {found.seconds:.0f} s")
-
-
-def _head(found: Bisection) -> str:
-    from reports.views.texts import counted
-
-    heads = {
-        "passes": "nothing to find, the command passes after the flip",
-        "fails before": "the command fails before the flip",
-        "mended": "the command fails after the flip on stock JAX alone",
-        "ours": "constparity's engine itself changes what the command does",
-        "not repeatable": "not known, the command does not repeat itself",
-    }
-    if found.answer != "found":
-        return heads[found.answer]
-    if len(found.sets) == 1 and len(found.sets[0].sites) == 1:
-        return f"1 site of {found.sites} makes the command fail"
-    sets = counted(len(found.sets), "set")
-    return f"{sets} of sites, of {found.sites} sites, make the command fail"
+        passes, fails = documents.commands_of(found, blamed)
+        say(console, f"    passes: {passes}")
+        say(console, f"    fails:  {fails}")
+    for text in (found.detail, *documents.limits(found), documents.effort(found)):
+        say(console, f"  {text}")
