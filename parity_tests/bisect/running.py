@@ -294,8 +294,10 @@ class EndedHere:
         return 128 - self.status if self.status < 0 else self.status
 
 
-def run_here(command: Sequence[str], flips: Flips, output: int | None = None) -> EndedHere:
-    """Run a command once in this terminal, with some sites flipped.
+def run_here(
+    command: Sequence[str], flips: Flips, *, policy: str = "", output: int | None = None
+) -> EndedHere:
+    """Run a command once in this terminal, with some sites flipped, but for those of a policy.
 
     Its standard output goes to the descriptor `output` where that is given. Raises `CommandError`
     where it cannot be started.
@@ -305,7 +307,7 @@ def run_here(command: Sequence[str], flips: Flips, output: int | None = None) ->
         began = time.monotonic()
         try:
             process = subprocess.Popen(
-                command, env=switched_environment(folder, flips), stdout=output
+                command, env=switched_environment(folder, flips, policy), stdout=output
             )
         except OSError as error:
             raise _not_started(command, error) from None
@@ -349,9 +351,9 @@ def _environment(*, flag: bool) -> dict[str, str]:
     return environment
 
 
-def switched_environment(folder: Path, flips: Flips) -> dict[str, str]:
+def switched_environment(folder: Path, flips: Flips, policy: str = "") -> dict[str, str]:
     """Make the folder of a run, and return the whole environment of its processes."""
-    environment = _environment(flag=False) | sites.prepare(folder, flips)
+    environment = _environment(flag=False) | sites.prepare(folder, flips, policy)
     path = os.pathsep.join(filter(None, [str(STARTUP), environment.get("PYTHONPATH")]))
     return {**environment, "PYTHONPATH": path}
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 VARIABLE = "CONSTPARITY_SITES"  # the folder of a run, in the environment of its processes
-_FLIPPED, _SEEN = "flipped.txt", "seen"
+_FLIPPED, _POLICY, _SEEN = "flipped.txt", "policy.txt", "seen"
 _DIGITS = 12
 _MOST_CODE = 200  # characters of a line
 LAST = "f" * _DIGITS  # no site has a greater number
@@ -147,9 +147,13 @@ def _text(first: int, last: int) -> str:
 # -- the folder of a run ---------------------------------------------------------------------------
 
 
-def prepare(folder: Path, flips: Flips) -> dict[str, str]:
-    """Make the folder of a run; return the variables of its processes, to add to others."""
+def prepare(folder: Path, flips: Flips, policy: str = "") -> dict[str, str]:
+    """Make the folder of a run; return the variables of its processes, to add to others.
+
+    `policy` is the text of a policy table, which decides before the flips; "" for none.
+    """
     (folder / _SEEN).mkdir(parents=True)
+    (folder / _POLICY).write_text(policy, "utf-8")
     (folder / _FLIPPED).write_text(str(flips), "ascii")
     return {VARIABLE: str(folder)}
 
@@ -157,6 +161,11 @@ def prepare(folder: Path, flips: Flips) -> dict[str, str]:
 def flips_of(folder: Path) -> Flips:
     """Return what is flipped in a run."""
     return Flips.of((folder / _FLIPPED).read_text("ascii"))
+
+
+def policy_of(folder: Path) -> str:
+    """Return the text of the policy table of a run; "" for none."""
+    return (folder / _POLICY).read_text("utf-8")
 
 
 def tell(folder: Path, what: str, told: Any) -> None:
@@ -189,6 +198,8 @@ class Told:
       arrays inlined; `lowered`: how many programs these are.
     - `processes`: of each process that imported JAX, its version, or why nothing can be flipped.
     - `interpreters`: how many Python processes began.
+    - `matched`: keys of the policy that name an array; `unfollowed`: those of them that cannot be
+      followed, and why.
     - `together`: programs whose arrays are flipped with their form, and why.
     - `not_reached`: arrays that JAX captures by itself, outside of any program that is switched.
     """
@@ -201,6 +212,16 @@ class Told:
     interpreters: int = 0
     together: dict[str, str] = field(default_factory=dict)
     not_reached: dict[str, str] = field(default_factory=dict)
+    matched: dict[str, str] = field(default_factory=dict)
+    unfollowed: dict[str, str] = field(default_factory=dict)
+
+
+_NAMED = {  # what processes tell by its name, with a reason
+    "together": "together",
+    "not reached": "not_reached",
+    "matched": "matched",
+    "unfollowed": "unfollowed",
+}
 
 
 def told(folder: Path) -> Told:
@@ -221,10 +242,8 @@ def told(folder: Path) -> Told:
             found.processes.append(value)
         elif what == "python":
             found.interpreters += 1
-        elif what == "together":
-            found.together.update(value)
-        elif what == "not reached":
-            found.not_reached.update(value)
+        elif what in _NAMED:
+            getattr(found, _NAMED[what]).update(value)
     return found
 
 

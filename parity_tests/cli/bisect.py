@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,7 +18,7 @@ from reports.kinds import formats_of
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.bisect.sites import Flips
+    from parity_tests.bisect.sites import Flips, Told
     from reports.rows.bisection import Bisection
 
 Command = Annotated[
@@ -52,6 +54,28 @@ def bisect(
             help="Search nothing: run the command once with these sites flipped, and exit as it "
             "does. SITES are all, none, or numbers and ranges between commas.",
         ),
+    ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="With --flip: arrays that are inlined or hoisted whatever is flipped, one a line, "
+            "as in: inline model.py:31  # until #1234 is mended",
+        ),
+    ] = None,
+    inline: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY",
+            help="With --flip: inline these arrays, as in model.py:31, model.py:Model.* or "
+            "'float32\\[64,64] model.py:31'. Repeatable.",
+        ),
+    ] = None,
+    hoist: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="With --flip: hoist these arrays. Repeatable."),
     ] = None,
     timeout: Annotated[
         float, typer.Option(min=1.0, metavar="SECONDS", help="For each run; it fails then.")
@@ -112,9 +136,14 @@ def bisect(
     try:
         how = Until.of(until)
         check_command(command)
+        lines = _policy(policy, inline or (), hoist or ())
         if flip is not None:
-            context.obj.code = run_here(command, _flips(flip)).exit_status
+            ended = run_here(command, _flips(flip), policy=lines)
+            _print_unmatched(lines, ended.told)
+            context.obj.code = ended.exit_status
             return
+        if lines:
+            raise ValueError("--policy, --inline and --hoist are for one run: give --flip as well")
     except (ValueError, CommandError) as error:
         fail(str(error))
     parts = (os.getcwd(), sys.version, str(how), str(timeout), reset, *command)
@@ -148,6 +177,39 @@ def _flips(text: str) -> Flips:
     from parity_tests.bisect.sites import Flips
 
     return Flips.of(text)
+
+
+def _policy(file: Path | None, inline: Sequence[str], hoist: Sequence[str]) -> str:
+    """Return the text of a policy, checked; "" for none. Raises ValueError."""
+    if file is None and not inline and not hoist:
+        return ""
+    from engine.configuration.policy_table import read_lines, read_table
+
+    text = ""
+    if file is not None:
+        try:
+            text = file.read_text("utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"--policy {file}: the file is not UTF-8") from None
+        read_lines(text, str(file))
+    for choice, keys in (("inline", inline), ("hoist", hoist)):
+        read_table(dict.fromkeys(keys, choice), f"--{choice}")
+        text += "".join(f"\n{choice} {key}  # --{choice}" for key in keys)
+    read_lines(text, "the policy")
+    return text
+
+
+def _print_unmatched(policy: str, told: Told) -> None:
+    """Say which keys of a policy name no array that was captured, or could not be followed."""
+    if not policy:
+        return
+    from engine.configuration.policy_table import read_lines
+
+    for entry in read_lines(policy, "the policy").entries:
+        if entry.key not in told.matched:
+            complain(f"policy: {entry.key} names no array that the command captured")
+        elif entry.key in told.unfollowed:
+            complain(f"policy: {entry.key} is not followed: {told.unfollowed[entry.key]}")
 
 
 def print_bisection(console: Console, found: Bisection) -> None:

@@ -70,7 +70,9 @@ def sites(
     takes_output = any(each.path is None for each in requests)
     try:
         check_command(command)
-        ended = run_here(command, Flips.of("none"), _STANDARD_ERROR if takes_output else None)
+        ended = run_here(
+            command, Flips.of("none"), output=_STANDARD_ERROR if takes_output else None
+        )
         check_reached(ended.told, ended.word)
     except NoJaxError as error:
         complain(str(error))
