@@ -72,6 +72,10 @@ KINDS = (
         "junit": "suite_runs.render_junit", "sarif": "suite_runs.render_sarif"}, option=_OF_SUITES),
     Kind("proofs", "proofs.Proofs", "proofs", {
         "junit": "proofs.render_junit", "sarif": "proofs.render_sarif", **_TABLES}),
+    Kind("sites", "sites.Sites", "captured arrays of a command", {
+        "sarif": "sites.render_sarif"}, option=""),
+    Kind("bisection", "bisection.Bisection", "a bisection", {
+        "sarif": "sites.render_bisection"}, option=""),
     Kind("planned campaign", "plan.PlanReport", "a planned campaign", option=""),
     Kind("bench", "bench.Bench", "a benchmark", {"svg": "bench_plot.render"}, option=""),
     Kind("tuning", "experiments.Tuning", "a search for a constant policy", {

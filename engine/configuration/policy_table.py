@@ -2,9 +2,14 @@
 
 A key is a type as JAX writes it (`float32[64,64]`), the place of the first use (`model.py:31`), or
 both with a space between them. A place matches the end of a path, by whole names of folders and
-files, so a table works wherever a program is installed. If several keys match an array, the most
-specific one decides: both before a place, a place before a type, a longer path before a shorter
+files, so a table works wherever a program is installed. Instead of the line, which moves with every
+edit, it may name the function (`model.py:Model.__call__`), or several by a glob (`model.py:*`). If
+several keys match an array, the most specific one decides: both before a place, a place before a
+type, a longer path before a shorter one, a line before a function, a longer name before a shorter
 one. The order of a table means nothing.
+
+As a file that a team keeps, a table has a line for each key, with the reason behind it:
+`inline model.py:31  # until #1234 is mended`.
 """
 
 from __future__ import annotations
@@ -14,6 +19,7 @@ import re
 import weakref
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import PurePath
 from typing import Any, Literal, get_args
 
@@ -30,14 +36,16 @@ _AVAL = (
     r"(?P<dtype>[^\s\[\]]+)\[(?P<dims>" + rf"{_DIM}(?:,{_DIM})*,?\s*" + r")\]"
     r"(?P<rest>\{[^}]*\})?"
 )
-_KEY = re.compile(rf"(?:{_AVAL}(?:\s+|$))?(?:(?P<file>\S.*?):(?P<line>\d+))?")
+_KEY = re.compile(rf"(?:{_AVAL}(?:\s+|$))?(?:(?P<file>\S.*?):(?P<at>\d+|[\w.<>*?]+))?")
+_LINE = re.compile(r"(?P<choice>\S+)\s+(?P<key>\S.*?)\s+#\s*\S.*")
 
 
 @dataclass(frozen=True)
 class Entry:
     """One row of a table: the choice for arrays of an aval, of a place, or of both; None is any.
 
-    `place` has the names of the folders and the file, then the line, all as strings.
+    `place` has the names of the folders and the file, then the line or the glob of functions, all
+    as strings.
     """
 
     aval: str | None
@@ -53,14 +61,22 @@ class Entry:
         captured_at = constant.captured_at()
         if captured_at is None:
             return False
-        file, line, _ = captured_at
-        return self.place == (*PurePath(file).parts, str(line))[-len(self.place) :]
+        file, line, function = captured_at
+        *path, at = self.place
+        if path != list(PurePath(file).parts[-len(path) :]):
+            return False
+        return at == str(line) if at.isdecimal() else fnmatchcase(function, at)
 
     @property
-    def specificity(self) -> tuple[bool, bool, int]:
-        """Sort key: of the entries that match an array, the greatest decides; no two are equal."""
+    def specificity(self) -> tuple[bool, bool, int, bool, int]:
+        """Sort key: of the entries that match an array, the greatest decides.
+
+        Two are equal only if they are globs; then the first of the alphabet decides.
+        """
         both = self.aval is not None and self.place is not None
-        return both, self.place is not None, len(self.place or ())
+        at = self.place[-1] if self.place is not None else ""
+        name = len(at.replace("*", ""))
+        return both, self.place is not None, len(self.place or ()), at.isdecimal(), name
 
     @property
     def key(self) -> str:
@@ -81,8 +97,13 @@ class PolicyTable:
 
     def __call__(self, constant: Any) -> Choice | None:
         """Return an array's choice; None (the embed threshold decides) if no key matches."""
+        named = self.naming(constant)
+        return named[0].choice if named else None
+
+    def naming(self, constant: Any) -> list[Entry]:
+        """Return the entries that match an array; the first is the most specific, and decides."""
         named = [entry for entry in self.entries if entry.names(constant)]
-        return max(named, key=lambda entry: entry.specificity).choice if named else None
+        return sorted(named, key=lambda entry: entry.specificity, reverse=True)
 
     def __repr__(self) -> str:
         return f"PolicyTable({ {entry.key: entry.choice for entry in self.entries} })"
@@ -92,22 +113,58 @@ _tables: weakref.WeakValueDictionary[tuple[Entry, ...], PolicyTable] = weakref.W
 
 
 def read_table(table: PolicyMapping | str, what: str) -> PolicyTable:
-    """Read a table from a mapping, or from the text of a JSON object; `what` names it in errors.
+    """Read a table from a mapping, or from its text; `what` names it in errors.
 
-    Raises ValueError for text that is no JSON object, for an unreadable or repeated key and for an
-    unknown choice; the message quotes it.
+    The text is a JSON object, or lines as `read_lines` reads them. Raises ValueError for another
+    text, for an unreadable or repeated key and for an unknown choice; the message quotes it.
 
     Example::
 
         read_table({"float32[64,64] model.py:31": "inline"}, "constant_policy")
     """
-    pairs = _pairs_of_json(table, what) if isinstance(table, str) else table.items()
+    if not isinstance(table, str):
+        return _table((what, key, choice) for key, choice in table.items())
+    if "#" in table and not table.lstrip().startswith("{"):
+        return read_lines(table, what)
+    return _table((what, key, choice) for key, choice in _pairs_of_json(table, what))
+
+
+def read_lines(text: str, what: str) -> PolicyTable:
+    """Read a table from lines of a choice, a key and a reason; others are blank or begin with `#`.
+
+    Raises ValueError as `read_table`, with the number of the line.
+
+    Example::
+
+        read_lines("inline model.py:Model.*  # until #1234 is mended", "constants.policy")
+    """
+    return _table(_pairs_of_lines(text, what))
+
+
+def _table(pairs: Iterable[_Pair]) -> PolicyTable:
     entries: dict[str, Entry] = {}
-    for entry in _entries(pairs, what):
+    for where, key, choice in pairs:
+        entry = _entry(key, choice, where)
         if entries.setdefault(entry.key, entry) is not entry:
-            raise ValueError(f"{what} has two keys for {entry.key!r}; leave one of them out")
+            raise ValueError(f"{where} has two keys for {entry.key!r}; leave one of them out")
     ordered = tuple(entries[key] for key in sorted(entries))
     return _tables.setdefault(ordered, PolicyTable(ordered))
+
+
+_Pair = tuple[str, Any, Any]  # where it stands, its key and its choice
+
+
+def _pairs_of_lines(text: str, what: str) -> Iterable[_Pair]:
+    for number, line in enumerate(map(str.strip, text.splitlines()), 1):
+        if not line or line.startswith("#"):
+            continue
+        found = _LINE.fullmatch(line)
+        if found is None:
+            raise ValueError(
+                f"{what}:{number}: {line!r} is not a choice, a key and a reason; write them as in "
+                "'inline model.py:31  # until #1234 is mended'"
+            )
+        yield f"{what}:{number}", found["key"], found["choice"]
 
 
 def _pairs_of_json(text: str, what: str) -> Iterable[tuple[Any, Any]]:
@@ -124,15 +181,13 @@ def _pairs_of_json(text: str, what: str) -> Iterable[tuple[Any, Any]]:
     return pairs
 
 
-def _entries(pairs: Iterable[tuple[Any, Any]], what: str) -> Iterable[Entry]:
-    for key, choice in pairs:
-        aval, place = _read_key(key, what)
-        if choice is not None and not (isinstance(choice, str) and choice in CHOICES):
-            raise ValueError(
-                f"{what} must give {', '.join(map(repr, CHOICES))} or None for {key!r}, got "
-                f"{choice!r}"
-            )
-        yield Entry(aval, place, choice)
+def _entry(key: Any, choice: Any, what: str) -> Entry:
+    aval, place = _read_key(key, what)
+    if choice is not None and not (isinstance(choice, str) and choice in CHOICES):
+        raise ValueError(
+            f"{what} must give {', '.join(map(repr, CHOICES))} or None for {key!r}, got {choice!r}"
+        )
+    return Entry(aval, place, choice)
 
 
 def _read_key(key: Any, what: str) -> tuple[str | None, tuple[str, ...] | None]:
@@ -150,7 +205,8 @@ def _read_key(key: Any, what: str) -> tuple[str | None, tuple[str, ...] | None]:
         dims = re.sub(r"\s+|,\s*$", "", found["dims"])
         aval = f"{found['dtype']}[{dims}]{found['rest'] or ''}"
     if found["file"] is not None:
-        place = (*PurePath(found["file"]).parts, str(int(found["line"])))
+        at = found["at"]
+        place = (*PurePath(found["file"]).parts, str(int(at)) if at.isdecimal() else at)
     return aval, place
 
 
@@ -166,6 +222,6 @@ def _is_dtype(name: str) -> bool:
 def _unreadable(key: Any, what: str, why: str = "") -> ValueError:
     return ValueError(
         f"{what} has a key that cannot be read, {key!r}{why}: a key is the type of an array as JAX "
-        "writes it ('float32[64,64]'), a place ('model.py:31'), or both ('float32[64,64] "
-        "model.py:31')"
+        "writes it ('float32[64,64]'), a place ('model.py:31', or the function as in "
+        "'model.py:step'), or both ('float32[64,64] model.py:31')"
     )

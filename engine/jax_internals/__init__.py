@@ -73,7 +73,7 @@ from engine.jax_internals.export_parts import (
     tangent_aval,
 )
 from engine.jax_internals.hooks import tell_captures, tell_traces
-from engine.jax_internals.inlined_constants import inlined_constants
+from engine.jax_internals.inlined_constants import arrays_made_by, inlined_constants
 from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,
     are_plain_arrays,

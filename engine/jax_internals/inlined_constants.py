@@ -60,6 +60,12 @@ def inlined_constants(
     )
 
 
+def arrays_made_by(equation: core.JaxprEqn) -> Sequence[Any]:
+    """Return the arrays that an equation of `inlined_constants` makes; none of another equation."""
+    is_ours = equation.primitive is inlined_constants_p
+    return equation.params["arrays"] if is_ours else ()
+
+
 @inlined_constants_p.def_impl
 def _impl(*, arrays: Arrays, drop_unused: bool) -> list[Any]:
     del drop_unused

@@ -7,11 +7,13 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
-from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Runner, Until
+from parity_tests.bisect.running import CommandError, Ended, Runner, Until, check_reached
 from parity_tests.bisect.search import Search, UnlistedError, bound
-from parity_tests.bisect.sites import Flips, Site
+from parity_tests.bisect.sites import Flips, Site, Told
+from parity_tests.observe.environment import version
 from reports.rows.bisection import (
     BisectAnswer,
     Bisection,
@@ -80,17 +82,8 @@ class Bisecting:
     def _check_reached(self) -> None:
         """Raise where no process of the command can be switched."""
         run = self.kept.runs_of(str(_NONE))[0]
-        switched = [each for each in run.processes if not each["error"]]
-        if switched:
-            return
-        if run.processes:
-            raise CommandError(f"its sites cannot be switched: {run.processes[0]['error']}")
-        if run.interpreters:
-            raise NoJaxError("the command imports no JAX, in any of its processes")
-        raise NoJaxError(
-            f"the command ({run.ended}) starts no Python process that reads our start-up file: it "
-            "starts no Python, or with -I, -E, -S or `env -i`, or sets PYTHONPATH itself"
-        )
+        told = Told(processes=list(run.processes), interpreters=run.interpreters)
+        check_reached(told, run.ended)
 
     def _fails_before(self) -> Bisection:
         run = self.kept.runs_of(str(_NONE))[0]
@@ -254,6 +247,8 @@ class Bisecting:
         }
         processes = [each for run in self.kept.all_runs() for each in run.processes]
         return Bisection(
+            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            constparity=version(),
             command=tuple(self.runner.command),
             until=str(self.until),
             answer=answer,
@@ -298,6 +293,7 @@ def _row(site: Site) -> BlamedSite:
         file=site.file,
         line=site.line,
         function=site.function,
+        code=site.code,
         array=site.array,
         bytes=site.bytes,
     )

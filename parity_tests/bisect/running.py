@@ -25,6 +25,7 @@ STARTUP = Path(__file__).parent / "startup"
 _MOST_OUTPUT = 64 * 2**20  # bytes; of more only the end is kept
 _TAIL = 2**20
 _SECONDS_TO_CLOSE = 1.0
+_SECONDS_TO_END = 10.0  # after Ctrl-C, for a command to say its last words
 
 
 class CommandError(Exception):
@@ -52,11 +53,13 @@ class Ended:
     @property
     def word(self) -> str:
         """How it ended, in words."""
-        if self.status is None:
-            return f"no end after {self.seconds:.0f} s"
-        if self.status < 0:
-            return f"ended by {signal.Signals(-self.status).name}"
-        return f"exit status {self.status}"
+        return (
+            _word(self.status) if self.status is not None else f"no end after {self.seconds:.0f} s"
+        )
+
+
+def _word(status: int) -> str:
+    return f"exit status {status}" if status >= 0 else f"ended by {signal.Signals(-status).name}"
 
 
 @dataclass(frozen=True)
@@ -241,8 +244,7 @@ class Runner:
                 start_new_session=True,
             )
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise CommandError(f"{self.command[0]!r} cannot be started: {reason}") from None
+            raise _not_started(self.command, error) from None
         assert process.stdout is not None
         self._processes.append(process)
         with _Output(process.stdout) as output:
@@ -281,6 +283,78 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
 
 
+@dataclass(frozen=True)
+class EndedHere:
+    """How a command ended that ran in this terminal, and what its processes told.
+
+    `interrupted`: somebody pressed Ctrl-C, and the command was ended with it.
+    """
+
+    status: int
+    seconds: float
+    told: Told
+    interrupted: bool = False
+
+    @property
+    def word(self) -> str:
+        """How it ended, in words."""
+        return "interrupted" if self.interrupted else _word(self.status)
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status as a shell has it: 128 and its number for a signal."""
+        return 128 - self.status if self.status < 0 else self.status
+
+
+def run_here(
+    command: Sequence[str], flips: Flips, *, policy: str = "", output: int | None = None
+) -> EndedHere:
+    """Run a command once in this terminal, with some sites flipped, but for those of a policy.
+
+    Its standard output goes to the descriptor `output` where that is given. Raises `CommandError`
+    where it cannot be started.
+    """
+    with tempfile.TemporaryDirectory(prefix="constparity-bisect-") as name:
+        folder = Path(name) / "sites"
+        began = time.monotonic()
+        try:
+            process = subprocess.Popen(
+                command, env=switched_environment(folder, flips, policy), stdout=output
+            )
+        except OSError as error:
+            raise _not_started(command, error) from None
+        interrupted = False
+        try:
+            process.wait()
+        except KeyboardInterrupt:  # a terminal sends it to the command as well
+            interrupted = True
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(_SECONDS_TO_END)
+        finally:
+            process.kill()
+            status = process.wait()
+        return EndedHere(status, time.monotonic() - began, sites.told(folder), interrupted)
+
+
+def _not_started(command: Sequence[str], error: OSError) -> CommandError:
+    reason = error.strerror or type(error).__name__
+    return CommandError(f"{command[0]!r} cannot be started: {reason}")
+
+
+def check_reached(told: Told, ended: str) -> None:
+    """Raise where no process of a command could be switched; `ended` says how it ended."""
+    if any(not each["error"] for each in told.processes):
+        return
+    if told.processes:
+        raise CommandError(f"its sites cannot be switched: {told.processes[0]['error']}")
+    if told.interpreters:
+        raise NoJaxError(f"the command ({ended}) imports no JAX, in any of its processes")
+    raise NoJaxError(
+        f"the command ({ended}) starts no Python process that reads our start-up file: it "
+        "starts no Python, or with -I, -E, -S or `env -i`, or sets PYTHONPATH itself"
+    )
+
+
 def _environment(*, flag: bool) -> dict[str, str]:
     environment = dict(os.environ)
     environment.pop(OUR_FLAG, None)
@@ -289,9 +363,9 @@ def _environment(*, flag: bool) -> dict[str, str]:
     return environment
 
 
-def switched_environment(folder: Path, flips: Flips) -> dict[str, str]:
+def switched_environment(folder: Path, flips: Flips, policy: str = "") -> dict[str, str]:
     """Make the folder of a run, and return the whole environment of its processes."""
-    environment = _environment(flag=False) | sites.prepare(folder, flips)
+    environment = _environment(flag=False) | sites.prepare(folder, flips, policy)
     path = os.pathsep.join(filter(None, [str(STARTUP), environment.get("PYTHONPATH")]))
     return {**environment, "PYTHONPATH": path}
 

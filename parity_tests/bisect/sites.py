@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import linecache
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,8 +17,9 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 VARIABLE = "CONSTPARITY_SITES"  # the folder of a run, in the environment of its processes
-_FLIPPED, _SEEN = "flipped.txt", "seen"
+_FLIPPED, _POLICY, _SEEN = "flipped.txt", "policy.txt", "seen"
 _DIGITS = 12
+_MOST_CODE = 200  # characters of a line
 LAST = "f" * _DIGITS  # no site has a greater number
 
 
@@ -48,6 +50,13 @@ class Site:
         told_by = (self.kind, self.program, self.file, self.line, self.function, self.array)
         text = "\n".join(map(str, (*told_by, self.ordinal)))
         return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
+
+    @property
+    def code(self) -> str:
+        """The text of the line as it is now, without the space around it; "" if not known."""
+        # linecache looks for a relative path along sys.path as well, and may find another file.
+        file = os.path.abspath(self.file) if self.file else ""
+        return linecache.getline(file, self.line).strip()[:_MOST_CODE]
 
     def __str__(self) -> str:
         if self.kind == "program":
@@ -138,9 +147,13 @@ def _text(first: int, last: int) -> str:
 # -- the folder of a run ---------------------------------------------------------------------------
 
 
-def prepare(folder: Path, flips: Flips) -> dict[str, str]:
-    """Make the folder of a run; return the variables of its processes, to add to others."""
+def prepare(folder: Path, flips: Flips, policy: str = "") -> dict[str, str]:
+    """Make the folder of a run; return the variables of its processes, to add to others.
+
+    `policy` is the text of a policy table, which decides before the flips; "" for none.
+    """
     (folder / _SEEN).mkdir(parents=True)
+    (folder / _POLICY).write_text(policy, "utf-8")
     (folder / _FLIPPED).write_text(str(flips), "ascii")
     return {VARIABLE: str(folder)}
 
@@ -148,6 +161,11 @@ def prepare(folder: Path, flips: Flips) -> dict[str, str]:
 def flips_of(folder: Path) -> Flips:
     """Return what is flipped in a run."""
     return Flips.of((folder / _FLIPPED).read_text("ascii"))
+
+
+def policy_of(folder: Path) -> str:
+    """Return the text of the policy table of a run; "" for none."""
+    return (folder / _POLICY).read_text("utf-8")
 
 
 def tell(folder: Path, what: str, told: Any) -> None:
@@ -163,29 +181,47 @@ def tell(folder: Path, what: str, told: Any) -> None:
         return
 
 
-def tell_site(folder: Path, site: Site) -> None:
-    """Have this process tell that it met a site."""
-    tell(folder, "site", asdict(site))
+def tell_site(folder: Path, site: Site, fixed: str = "") -> None:
+    """Have this process tell that it met a site; `fixed` says why it is not flipped by itself."""
+    if fixed:
+        tell(folder, "fixed", {"site": asdict(site), "why": fixed})
+    else:
+        tell(folder, "site", asdict(site))
 
 
 @dataclass
 class Told:
     """What all processes of a run have told.
 
-    - `sites`: by their numbers.
-    - `programs`: how many different programs captured an array of each site.
+    - `sites`: by their numbers; `fixed`: arrays that are not flipped by themselves, and why not.
+    - `copies`: of each array, how many constants each program makes of it that is lowered with all
+      arrays inlined; `lowered`: how many programs these are.
     - `processes`: of each process that imported JAX, its version, or why nothing can be flipped.
     - `interpreters`: how many Python processes began.
+    - `matched`: keys of the policy that name an array; `unfollowed`: those of them that cannot be
+      followed, and why.
     - `together`: programs whose arrays are flipped with their form, and why.
     - `not_reached`: arrays that JAX captures by itself, outside of any program that is switched.
     """
 
     sites: dict[str, Site] = field(default_factory=dict)
-    programs: dict[str, int] = field(default_factory=dict)
+    fixed: dict[str, tuple[Site, str]] = field(default_factory=dict)
+    copies: dict[str, list[int]] = field(default_factory=dict)
+    lowered: int = 0
     processes: list[Mapping[str, str]] = field(default_factory=list)
     interpreters: int = 0
     together: dict[str, str] = field(default_factory=dict)
     not_reached: dict[str, str] = field(default_factory=dict)
+    matched: dict[str, str] = field(default_factory=dict)
+    unfollowed: dict[str, str] = field(default_factory=dict)
+
+
+_NAMED = {  # what processes tell by its name, with a reason
+    "together": "together",
+    "not reached": "not_reached",
+    "matched": "matched",
+    "unfollowed": "unfollowed",
+}
 
 
 def told(folder: Path) -> Told:
@@ -195,15 +231,19 @@ def told(folder: Path) -> Told:
         if what == "site":
             site = Site(**value)
             found.sites.setdefault(site.id, site)
-            found.programs[site.id] = found.programs.get(site.id, 0) + 1
+        elif what == "fixed":
+            site = Site(**value["site"])
+            found.fixed.setdefault(site.id, (site, value["why"]))
+        elif what == "lowered":
+            found.lowered += 1
+            for number, copies in value.items():
+                found.copies.setdefault(number, []).append(copies)
         elif what == "jax":
             found.processes.append(value)
         elif what == "python":
             found.interpreters += 1
-        elif what == "together":
-            found.together.update(value)
-        elif what == "not reached":
-            found.not_reached.update(value)
+        elif what in _NAMED:
+            getattr(found, _NAMED[what]).update(value)
     return found
 
 

@@ -14,7 +14,8 @@ import dataclasses
 import functools
 import re
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -25,9 +26,10 @@ import engine
 from engine import jax_internals, tracing
 from engine.configuration.choices import Choices
 from engine.configuration.parsing import Side
+from engine.configuration.policy_table import Entry, read_lines
 from engine.ir.array_snapshots import leave_arrays_as_they_are
-from engine.ir.captured_constants import CapturedConstant
-from engine.ir.jaxprs import ClosedJaxpr, constant_key, is_hoistable
+from engine.ir.captured_constants import CapturedConstant, captured_constants
+from engine.ir.jaxprs import ClosedJaxpr, bodies_in, constant_key, is_hoistable
 from engine.pipeline import LoweringPlan, Pipeline
 from legacy_closedjaxpr import pipeline as legacy
 from parity_tests import in_place_of_jax
@@ -57,6 +59,7 @@ def begin(folder: Path) -> bool:
 
 
 _switches: list[Switch] = []
+Found = tuple[Hashable, Site]  # an array of a program by its key, and its site
 
 
 class Switch:
@@ -65,7 +68,8 @@ class Switch:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._flips = sites.flips_of(folder)
-        self._seen: set[str] = set()
+        self._policy = read_lines(sites.policy_of(folder), "the policy")
+        self._seen: set[tuple[str, str]] = set()
         self._told: set[tuple[str, str]] = set()
 
     def functions(self) -> dict[str, Callable[..., Any]]:
@@ -112,37 +116,73 @@ class Switch:
             closed_jaxpr: ClosedJaxpr, embed_threshold: int, hoist: bool, choices: Choices
         ) -> LoweringPlan:
             self._meet(program_site(_source(closed_jaxpr)))
+            form = simplified_form(closed_jaxpr)
             if not hoist:
-                return pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
-            return self._plan(pipeline, closed_jaxpr, embed_threshold, choices)
+                plan = pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
+                found = list(array_sites(live_part(form), embed_threshold))
+                self._captured(found, plan, "it is exported")
+                self._check_followed(found, form, "they are exported", is_hoisted=False)
+                return plan
+            return self._plan(pipeline, closed_jaxpr, form, embed_threshold, choices)
 
         return dataclasses.replace(pipeline, normalize=normalize, plan=plan, const_args=const_args)
 
     def _plan(
-        self, pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, embed_threshold: int, choices: Choices
+        self,
+        pipeline: Pipeline,
+        closed_jaxpr: ClosedJaxpr,
+        form: ClosedJaxpr,
+        embed_threshold: int,
+        choices: Choices,
     ) -> LoweringPlan:
-        form = simplified_form(closed_jaxpr)
         live = live_part(form)
+        found = list(array_sites(live, embed_threshold))
         if unconverted := _primitives_that_take_none(live, embed_threshold):
-            program = program_site(_source(closed_jaxpr)).program
-            self._flipped_together(program, unconverted)
-            return pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
-        flipped, others = set(), False
-        for key, site in array_sites(live, embed_threshold):
+            why = f"its arrays go to bodies of {', '.join(sorted(unconverted))}"
+            self._tell_once("together", program_site(_source(closed_jaxpr)).program, why)
+            plan = pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
+            self._captured(found, plan, "it is flipped with the form of its program")
+            self._check_followed(found, form, why, is_hoisted=pipeline.side == "simplified")
+            return plan
+        for _, site in found:
             self._meet(site)
-            if site.id in self._flips:
-                flipped.add(key)
-            else:
-                others = True
-        if not flipped and pipeline.side == "legacy":
-            return pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
-        if others:
-            choices = choices._replace(policy=_Policy(frozenset(flipped)))
+        chosen = self._chosen(found, form)
+        if "hoist" not in chosen.values() and pipeline.side == "legacy":
+            plan = pipeline.plan(closed_jaxpr, embed_threshold, True, choices)
+            self._captured(found, plan)
+            return plan
+        if any(choice != "hoist" for choice in chosen.values()):
+            choices = choices._replace(policy=_Policy(frozenset(chosen.items())))
         return _SIMPLIFIED.plan(form, embed_threshold, True, choices)
 
-    def _flipped_together(self, program: str, primitives: Collection[str]) -> None:
-        why = f"its arrays go to bodies of {', '.join(sorted(primitives))}"
-        self._tell_once("together", program, why)
+    def _chosen(self, found: Sequence[Found], form: ClosedJaxpr) -> dict[Hashable, str | None]:
+        """Return what becomes of each array: by the policy, else by whether its site is flipped."""
+        flips = {key: "hoist" if site.id in self._flips else "inline" for key, site in found}
+        return {**flips, **{key: entry.choice for key, entry in self._by_policy(found, form)}}
+
+    def _by_policy(
+        self, found: Sequence[Found], form: ClosedJaxpr
+    ) -> Iterator[tuple[Hashable, Entry]]:
+        """Yield the arrays that the policy names, each with the entry that decides."""
+        if not self._policy.entries:
+            return
+        constants = {constant_key(each.value): each for each in captured_constants(form)}
+        for key, site in found:
+            # First the place that `constparity sites` lists. Else the innermost line outside of
+            # JAX, which may be a library's: the place that a constant policy goes by elsewhere.
+            named = self._policy.naming(_AsConstant(site)) or self._policy.naming(constants[key])
+            for entry in named:
+                self._tell_once("matched", entry.key, "")
+            if named:
+                yield key, named[0]
+
+    def _check_followed(
+        self, found: Sequence[Found], form: ClosedJaxpr, why: str, *, is_hoisted: bool
+    ) -> None:
+        """Tell the keys of the policy that name arrays of which all or none are hoisted."""
+        for _, entry in self._by_policy(found, form):
+            if (entry.choice == "hoist") != is_hoisted:
+                self._tell_once("unfollowed", entry.key, why)
 
     # -- what is told ------------------------------------------------------------------------------
 
@@ -159,10 +199,20 @@ class Switch:
             self._told.add((what, name))
             sites.tell(self._folder, what, {name: why})
 
-    def _meet(self, site: Site) -> None:
-        if site.id not in self._seen:
-            self._seen.add(site.id)
-            sites.tell_site(self._folder, site)
+    def _captured(self, found: Sequence[Found], plan: LoweringPlan, fixed: str = "") -> None:
+        """Tell how many copies of its arrays a program inlines; `fixed` is why none is flipped."""
+        copies, told = inlined_copies(plan.closed_jaxpr), {}
+        for key, site in found:
+            told[site.id] = copies[key]
+            if fixed:
+                self._meet(site, fixed)
+        if told:
+            sites.tell(self._folder, "lowered", told)
+
+    def _meet(self, site: Site, fixed: str = "") -> None:
+        if (site.id, fixed) not in self._seen:
+            self._seen.add((site.id, fixed))
+            sites.tell_site(self._folder, site, fixed)
 
 
 _SIMPLIFIED = simplified.PIPELINE
@@ -171,12 +221,30 @@ simplified_form = _SIMPLIFIED.normalize
 
 @dataclasses.dataclass(frozen=True)
 class _Policy:
-    """A constant policy that hoists the arrays of some keys and inlines the others."""
+    """A constant policy that has the choice of each array, by its key, and inlines others."""
 
-    hoisted: frozenset[Hashable]
+    chosen: frozenset[tuple[Hashable, str | None]]
 
-    def __call__(self, constant: CapturedConstant) -> str:
-        return "hoist" if constant_key(constant.value) in self.hoisted else "inline"
+    @functools.cached_property
+    def _by_key(self) -> dict[Hashable, str | None]:
+        return dict(self.chosen)
+
+    def __call__(self, constant: CapturedConstant) -> str | None:
+        return self._by_key.get(constant_key(constant.value), "inline")
+
+
+@dataclasses.dataclass(frozen=True)
+class _AsConstant:
+    """A site, for a policy table to be asked as it is of a captured constant."""
+
+    site: Site
+
+    @property
+    def aval(self) -> str:
+        return self.site.array
+
+    def captured_at(self) -> tuple[str, int, str]:
+        return self.site.file, self.site.line, self.site.function
 
 
 def _primitives_that_take_none(live: ClosedJaxpr, embed_threshold: int) -> Collection[str]:
@@ -188,6 +256,21 @@ def _primitives_that_take_none(live: ClosedJaxpr, embed_threshold: int) -> Colle
     conversion = Conversion(key)
     conversion.needs(live)
     return conversion.unconverted
+
+
+def inlined_copies(closed_jaxpr: ClosedJaxpr) -> Counter[Hashable]:
+    """Count the constants that a planned program makes of each array, by its key.
+
+    Example::
+
+        inlined_copies(plan.closed_jaxpr)[constant_key(table)] == 2
+    """
+    return Counter(
+        constant_key(value)
+        for body in bodies_in(closed_jaxpr)
+        for eqn in body.eqns
+        for value in jax_internals.arrays_made_by(eqn)
+    )
 
 
 def _threshold() -> int:
@@ -242,7 +325,7 @@ def _source(closed_jaxpr: ClosedJaxpr) -> str:
     return str(closed_jaxpr.jaxpr.debug_info.func_src_info or "")
 
 
-def array_sites(live: ClosedJaxpr, embed_threshold: int) -> Iterator[tuple[Hashable, Site]]:
+def array_sites(live: ClosedJaxpr, embed_threshold: int) -> Iterator[Found]:
     """Yield the key and the site of each array of a live program that can be hoisted."""
     program = program_site(_source(live)).program
     numbers: dict[tuple[Any, ...], int] = {}

@@ -1,10 +1,10 @@
-"""The commands `constparity bisect` and `sites`: their options, output and exit status."""
+"""The command `constparity bisect`: its options, its output and its exit status."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,10 +12,11 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
+from parity_tests.cli.options import OUTPUT
+from reports.kinds import formats_of
 
 if TYPE_CHECKING:
-
-    from parity_tests.bisect.sites import Flips
+    from parity_tests.bisect.sites import Flips, Told
 
 Command = Annotated[
     list[str],
@@ -51,6 +52,28 @@ def bisect(
             "does. SITES are all, none, or numbers and ranges between commas.",
         ),
     ] = None,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            exists=True,
+            dir_okay=False,
+            help="With --flip: arrays that are inlined or hoisted whatever is flipped, one a line, "
+            "as in: inline model.py:31  # until #1234 is mended",
+        ),
+    ] = None,
+    inline: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY",
+            help="With --flip: inline these arrays, as in model.py:31, model.py:Model.* or "
+            "'float32\\[64,64] model.py:31'. Repeatable.",
+        ),
+    ] = None,
+    hoist: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY", help="With --flip: hoist these arrays. Repeatable."),
+    ] = None,
     timeout: Annotated[
         float, typer.Option(min=1.0, metavar="SECONDS", help="For each run; it fails then.")
     ] = 600.0,
@@ -64,6 +87,14 @@ def bisect(
             help="Run by the shell before each run, to remove what an earlier one left behind.",
         ),
     ] = "",
+    report: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FORMAT:PATH",
+            help=f"Write {', '.join(formats_of('bisection'))}. Repeatable.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Use no runs of an interrupted search.")
     ] = False,
@@ -92,18 +123,26 @@ def bisect(
         Runner,
         Until,
         check_command,
+        run_here,
     )
     from parity_tests.cli import last_failed
+    from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.cli.terminal import say
-    from reports.views.bisection import lines
+    from reports.documents.bisection import lines
 
     check_engine_runs("bisect")
+    requests = checked_reports(context, report or (), formats_of("bisection"))
     try:
         how = Until.of(until)
         check_command(command)
+        exceptions = _policy(policy, inline or (), hoist or ())
         if flip is not None:
-            context.obj.code = _run_once(command, _flips(flip))
+            ended = run_here(command, _flips(flip), policy=exceptions)
+            _print_unmatched(exceptions, ended.told)
+            context.obj.code = ended.exit_status
             return
+        if exceptions:
+            raise ValueError("--policy, --inline and --hoist are for one run: give --flip as well")
     except (ValueError, CommandError) as error:
         fail(str(error))
     parts = (os.getcwd(), sys.version, str(how), str(timeout), reset, *command)
@@ -130,9 +169,9 @@ def bisect(
             return
     file.unlink(missing_ok=True)
     console = display.console()
-    head, *others = lines(found)
-    for line in (f"bisect: {head}", *others):
+    for line in lines(found):
         say(console, line)
+    write_reports(context, console, requests, found)
     context.obj.code = _CODES[found.answer]
 
 
@@ -142,13 +181,34 @@ def _flips(text: str) -> Flips:
     return Flips.of(text)
 
 
-def _run_once(command: list[str], flips: Flips) -> int:
-    """Run a command in this terminal with some sites flipped; return its exit status."""
-    import tempfile
+def _policy(file: Path | None, inline: Sequence[str], hoist: Sequence[str]) -> str:
+    """Return the text of a policy, checked; "" for none. Raises ValueError."""
+    if file is None and not inline and not hoist:
+        return ""
+    from engine.configuration.policy_table import read_lines, read_table
 
-    from parity_tests.bisect.running import switched_environment
+    text = ""
+    if file is not None:
+        try:
+            text = file.read_text("utf-8")
+        except UnicodeDecodeError:
+            raise ValueError(f"--policy {file}: the file is not UTF-8") from None
+        read_lines(text, str(file))
+    for choice, keys in (("inline", inline), ("hoist", hoist)):
+        read_table(dict.fromkeys(keys, choice), f"--{choice}")
+        text += "".join(f"\n{choice} {key}  # --{choice}" for key in keys)
+    read_lines(text, "the policy")
+    return text
 
-    with tempfile.TemporaryDirectory(prefix="constparity-bisect-") as folder:
-        environment = switched_environment(Path(folder) / "sites", flips)
-        status = subprocess.run(command, env=environment).returncode
-    return 128 - status if status < 0 else status
+
+def _print_unmatched(policy: str, told: Told) -> None:
+    """Say which keys of a policy name no array that was captured, or could not be followed."""
+    if not policy:
+        return
+    from engine.configuration.policy_table import read_lines
+
+    for entry in read_lines(policy, "the policy").entries:
+        if entry.key not in told.matched:
+            complain(f"policy: {entry.key} names no array that the command captured")
+        elif entry.key in told.unfollowed:
+            complain(f"policy: {entry.key} is not followed: {told.unfollowed[entry.key]}")

@@ -21,6 +21,7 @@ class BlamedSite(Row):
     file: str
     line: int
     function: str
+    code: str = ""  # the text of the line; "" where it is not known
     array: str  # its type; "" of a program
     bytes: int
 
@@ -58,6 +59,10 @@ class Bisection(Row):
       were not.
     """
 
+    kind: Literal["bisection"] = "bisection"
+    schema_version: int = 1
+    created: str  # ISO 8601, UTC
+    constparity: str  # its version
     command: tuple[str, ...]
     until: str
     answer: BisectAnswer

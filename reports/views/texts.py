@@ -105,7 +105,12 @@ def counted(number: int, noun: str) -> str:
         >>> counted(1, "const arg"), counted(2, "leaf"), counted(10_000, "row")
         ('1 const arg', '2 leaves', '10,000 rows')
     """
-    plural = {"leaf": "leaves", "library": "libraries"}.get(noun, f"{noun}s")
+    plural = {
+        "leaf": "leaves",
+        "library": "libraries",
+        "copy": "copies",
+        "process": "processes",
+    }.get(noun, f"{noun}s")
     return f"{number:,} {noun if number == 1 else plural}"
 
 

@@ -15,8 +15,8 @@ from parity_tests.bisect.bisecting import Bisecting
 from parity_tests.bisect.kept_runs import KeptRuns
 from parity_tests.bisect.running import CommandError, Runner, Until
 from parity_tests.suites.stock_runs.outcomes import is_good
+from reports.documents.bisection import lines
 from reports.rows.suite_runs import SuiteComparison
-from reports.views.bisection import lines
 
 
 class Blaming:

@@ -74,7 +74,8 @@ OF_MODEL = constant("float32[8,8]", "/home/me/models/model.py", 31)
     [
         "float32[8,8]", "float32[8, 8]", " float32[8,8,] ", "model.py:31", "models/model.py:31",
         "./models/model.py:31", "/home/me/models/model.py:31", "float32[8,8] model.py:31",
-        "float32[8,8]   me/models/model.py:031",
+        "float32[8,8]   me/models/model.py:031", "model.py:step", "float32[8,8] model.py:st*",
+        "models/model.py:*",
     ],
 )  # fmt: skip
 def test_a_key_matches_an_array(key):
@@ -86,7 +87,7 @@ def test_a_key_matches_an_array(key):
     [
         "float32[8]", "int32[8,8]", "model.py:3", "odel.py:31", "other/model.py:31",
         "home/me/models/model.py:32", "float32[8] model.py:31", "float32[8,8] model.py:32",
-        "/models/model.py:31",
+        "/models/model.py:31", "model.py:ste", "other/model.py:step", "model.py:Step",
     ],
 )  # fmt: skip
 def test_a_key_does_not_match_another_array(key):
@@ -96,7 +97,11 @@ def test_a_key_does_not_match_another_array(key):
 def test_the_most_specific_key_decides_in_any_order():
     keys = [
         "float32[8,8]",
+        "model.py:*",
+        "model.py:s*",
+        "model.py:step",
         "model.py:31",
+        "models/model.py:*",
         "models/model.py:31",
         "float32[8,8] model.py:31",
         "float32[8,8] models/model.py:31",
@@ -154,6 +159,12 @@ def test_an_unreadable_key_is_quoted(key):
         ('{"float32[8]": {"x": 1}}', "for 'float32[8]', got"),
         ('["float32[8]"]', "the text of one in JSON"),
         ('{"float32[8]"', "the text of one in JSON"),
+        ("# why\n\ninline model.py:3", ":3: 'inline model.py:3' is not a choice, a key and"),
+        ("# why\n\ninline model.py:3 #", ":3: 'inline model.py:3 #' is not a choice, a key and"),
+        ("inline # why", ":1: 'inline # why' is not a choice, a key and a reason; write them as"),
+        ("keep a.py:3  # why", ":1 must give 'inline', 'embed', 'hoist' or None for 'a.py:3'"),
+        ("inline a.py:3  # why\nhoist a.py:03  # why", ":2 has two keys for 'a.py:3'"),
+        ("inline a.py  # why", ":1 has a key that cannot be read, 'a.py'"),
     ],
 )
 def test_wrong_tables_are_refused(table, said):
@@ -162,9 +173,20 @@ def test_wrong_tables_are_refused(table, said):
         lambda: engine.constant_policy(table),
         lambda: engine.config.update("constant_policy", table),
     ):
-        with pytest.raises(ValueError, match="constant_policy ") as error:
+        with pytest.raises(ValueError, match=r"constant_policy[ :]") as error:
             give()
         assert said in str(error.value)
+
+
+def test_a_table_may_be_lines_with_reasons():
+    lines = f"""
+    # the fused kernel of b.py needs it
+    inline float32[64] {WEIGHTS_AT}  # until #1234 is mended # and #5
+      hoist b.py:f.<locals>.<lambda> # measured
+    """
+    same = {f"float32[64] {WEIGHTS_AT}": "inline", "b.py:f.<locals>.<lambda>": "hoist"}
+    assert read_table(lines, "t") is read_table(same, "t")
+    assert len(lowered(lines).const_args) == 2
 
 
 def test_a_table_that_is_changed_afterwards_changes_nothing():

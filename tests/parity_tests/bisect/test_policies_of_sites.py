@@ -1,0 +1,140 @@
+"""`bisect --flip` with a policy: some arrays are inlined or hoisted, whatever is flipped."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import jax.numpy as jnp
+import pytest
+from jax.extend import core
+from program_files import program_file
+
+import engine
+from engine.configuration.choices import NO_CHOICES
+from legacy_closedjaxpr import pipeline as legacy
+from parity_tests.bisect import sites
+from parity_tests.bisect.sites import Flips, Told
+from parity_tests.bisect.switch import Switch
+from parity_tests.cli.app import main
+
+PROGRAM = program_file("sites/prints_its_module")
+ONE, TWO, THREE = jnp.ones(33), jnp.ones(35), jnp.ones(37)
+X = jnp.ones(3)
+apply_p = core.Primitive("apply")
+apply_p.def_abstract_eval(lambda x, *, body: x)
+
+
+def helper(x: Any) -> Any:
+    return jnp.concatenate([x, TWO])
+
+
+def step(x: Any) -> Any:
+    return jnp.concatenate([helper(x), ONE, THREE])  # the line of the step
+
+
+def closed(x: Any) -> Any:
+    return apply_p.bind(x, body=engine.make_jaxpr(lambda y: y + ONE)(ONE))
+
+
+LINE = 1 + Path(__file__).read_text().splitlines().index(
+    "    return jnp.concatenate([helper(x), ONE, THREE])  # the line of the step"
+)
+
+
+def planned(
+    folder: Path, function: Any, flips: str, policy: Sequence[str], *, hoist: bool = True
+) -> tuple[list[int], Told]:
+    """Return the lengths of the arrays that a plan hoists, and what was told."""
+    text = "".join(f"{line}  # why\n" for line in policy)
+    sites.prepare(folder, Flips.of(flips), text)
+    pipeline = Switch(folder).switched(legacy.PIPELINE)
+    plan = pipeline.plan(engine.make_jaxpr(function, constants="legacy")(X), 32, hoist, NO_CHOICES)
+    return sorted(len(each) for each in plan.const_args), sites.told(folder)
+
+
+@pytest.mark.parametrize(
+    ("flips", "policy", "hoisted"),
+    [
+        ("none", [], []),
+        ("all", [], [33, 35, 37]),
+        ("all", [f"inline test_policies_of_sites.py:{LINE}"], [35]),
+        ("all", ["inline test_policies_of_sites.py:hel*"], [33, 37]),
+        ("all", ["inline float32[35]", "embed float32[37]"], [33]),
+        ("all", ["inline test_policies_of_sites.py:*", "hoist other.py:*"], []),
+        ("none", ["hoist float32[35]"], [35]),
+        ("none", [f"hoist float32[33] bisect/test_policies_of_sites.py:{LINE}"], [33]),
+        ("none", ["hoist test_policies_of_sites.py:*", "inline float32[33] a.py:3"], [33, 35, 37]),
+    ],
+)
+def test_a_policy_goes_before_the_flips(
+    tmp_path: Path, flips: str, policy: list[str], hoisted: list[int]
+) -> None:
+    assert planned(tmp_path, step, flips, policy)[0] == hoisted
+
+
+def test_keys_that_name_an_array_are_told(tmp_path: Path) -> None:
+    policy = ["inline float32[35]", "hoist test_policies_of_sites.py:helper", "inline a.py:3"]
+    hoisted, told = planned(tmp_path, step, "none", policy)
+    assert hoisted == [35]  # a place goes before a type
+    assert set(told.matched) == {"float32[35]", "test_policies_of_sites.py:helper"}
+    assert told.unfollowed == {}
+
+
+def test_keys_that_cannot_be_followed_are_told(tmp_path: Path) -> None:
+    exported = planned(tmp_path / "1", step, "all", ["hoist float32[33]"], hoist=False)
+    assert exported[1].unfollowed == {"float32[33]": "they are exported"}
+    closed_over = planned(tmp_path / "3", closed, "all", ["hoist float32[33]"])
+    assert closed_over[1].unfollowed == {"float32[33]": "its arrays go to bodies of apply"}
+    inlined = planned(tmp_path / "2", step, "all", ["inline float32[33]"], hoist=False)
+    assert (set(inlined[1].matched), inlined[1].unfollowed) == ({"float32[33]"}, {})
+
+
+@pytest.fixture
+def policy_file(tmp_path: Path) -> Path:
+    file = tmp_path / "constants.policy"
+    file.write_text("# what breaks\n\ninline prints_its_module.py:step  # until #12 is mended\n")
+    return file
+
+
+def test_a_command_runs_after_the_flip_but_for_a_policy(
+    policy_file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--flip", "all", "--policy", str(policy_file), "--hoist", "float32[37] a.py:1"]
+    more = ["--hoist", f"float32[35] {PROGRAM.name}:step"]
+    assert main(["bisect", *options, *more, "--", sys.executable, str(PROGRAM)]) == 0
+    output, errors = capfd.readouterr()
+    assert re.findall(r"tensor<(\d+)xf32> \{jax\.const = true\}", output) == ["35"]
+    assert re.findall(r"stablehlo\.constant .*tensor<(3[357])xf32>", output) == ["33", "37"]
+    assert errors == (
+        "constparity: policy: float32[37] a.py:1 names no array that the command captured\n"
+    )
+
+
+def test_a_bad_line_is_an_error_with_its_place(
+    policy_file: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    policy_file.write_text("inline a.py:3  # fine\ninline a.py:4\n")
+    assert main(["bisect", "--flip", "all", "--policy", str(policy_file), "--", "true"]) == 4
+    assert capfd.readouterr().err == (
+        f"constparity: {policy_file}:2: 'inline a.py:4' is not a choice, a key and a reason; write "
+        "them as in 'inline model.py:31  # until #1234 is mended'\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--inline", "a.py:3"], "--policy, --inline and --hoist are for one run: give --flip"),
+        (["--flip", "all", "--inline", "a.py"], "--inline has a key that cannot be read, 'a.py'"),
+        (["--flip", "all", "--inline", "a.py:3", "--hoist", "a.py:3"], "two keys for 'a.py:3'"),
+    ],
+)
+def test_options_that_make_no_policy_are_refused(
+    options: list[str], said: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["bisect", *options, "--", "true"]) == 4
+    assert said in capfd.readouterr().err
