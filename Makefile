@@ -56,6 +56,7 @@ test-close-to-jax: $(VENV)/.installed
 # programs in the reference interpreter.
 deep: $(VENV)/.installed
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/reported
+	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
 
 lint: $(VENV)/.installed

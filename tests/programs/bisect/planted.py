@@ -1,7 +1,8 @@
 """Commands that fail after the flip, each by a site that was planted among the innocent ones.
 
-`python planted.py NAME` exits with 1 where the site of this name is flipped. The line that is to
-blame ends with `# NAME`; where several are, all do.
+`python planted.py NAME` exits with 1 where the site of this name is flipped; with `alone` behind it,
+the innocent ones are left out. The line that is to blame ends with `# NAME`; where several are, all
+do.
 """
 
 import os
@@ -12,12 +13,9 @@ import threading
 
 os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=2")
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
-from flax import linen as nn
 
 PARAMS = {"w": jnp.linspace(-1.0, 1.0, 64).reshape(8, 8), "b": jnp.arange(8.0, 16.0) / 7}
 TABLES = [jnp.sin(jnp.arange(16.0) + number) for number in range(12)]
@@ -26,6 +24,10 @@ DATA = jnp.cos(jnp.arange(64.0)).reshape(8, 8)
 
 def innocent():
     """Programs of libraries and of users that capture arrays and do the same after the flip."""
+    import equinox as eqx
+    import optax
+    from flax import linen as nn
+
     model, optimiser = nn.Dense(8), optax.adam(1e-3)
     variables = model.init(jax.random.key(0), DATA)
     jax.jit(lambda x: model.apply(variables, x))(DATA)
@@ -192,6 +194,8 @@ def child():
 
 
 def model():
+    from flax import linen as nn
+
     module = nn.Dense(8)
     variables = module.init(jax.random.key(1), DATA)
     step = jax.jit(  # model
@@ -201,6 +205,8 @@ def model():
 
 
 def equinox_reader():
+    import equinox as eqx
+
     class Scale(eqx.Module):
         weights: jax.Array
 
@@ -213,6 +219,8 @@ def equinox_reader():
 
 
 def optimiser():
+    import optax
+
     buffer = aligned(np.full(64, 0.5, np.float32))
     schedule = optax.join_schedules([optax.constant_schedule(1.0)], [])
 
@@ -233,6 +241,7 @@ def flaky():
 
 
 if __name__ == "__main__":
-    innocent()
-    name = sys.argv[1]
+    name, *alone = sys.argv[1:]
+    if not alone:
+        innocent()
     sys.exit(0 if name == "nothing" or globals()[name]() else 1)

@@ -1,0 +1,228 @@
+"""What a bisection answers: of commands that fail always, sometimes, before the flip, or not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from parity_tests.bisect.bisecting import Bisecting
+from parity_tests.bisect.kept_runs import KeptRuns
+from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Until
+from parity_tests.bisect.sites import Flips, Site, Told
+from reports.documents.bisection import lines
+from reports.rows.bisection import Bisection
+
+SITES = [Site("array", f"step at a.py:{n}", "a.py", n, "step", "float32[8]") for n in range(40)]
+BY_LINE = {site.line: site.id for site in SITES}
+
+
+@dataclass
+class Command:
+    """A command of 40 sites in the place of a real one.
+
+    - `fails`: whether it fails with some sites flipped; `stock`: with JAX's flag off and on.
+    - `says`: what it prints with some sites flipped.
+    """
+
+    fails: Callable[[Flips], bool] = lambda flips: False
+    stock: tuple[bool, bool] = (False, True)
+    says: Callable[[Flips], str] = lambda flips: ""
+    told: Told = field(
+        default_factory=lambda: Told(
+            sites={site.id: site for site in SITES},
+            processes=[{"version": "0.10.2", "error": ""}],
+            interpreters=1,
+        )
+    )
+    command: tuple[str, ...] = ("python", "train.py")
+    asked: list[str] = field(default_factory=list)
+
+    def flipped(self, flips: Flips) -> Ended:
+        self.asked.append(str(flips))
+        return Ended(int(self.fails(flips)), self.says(flips), False, 1.0, self.told)
+
+    def on_stock(self, *, flag: bool) -> Ended:
+        self.asked.append(f"stock {flag}")
+        return Ended(int(self.stock[flag]), self.says(Flips.of("all")), False, 1.0, Told())
+
+    def end_all(self) -> None:
+        raise AssertionError("nothing is interrupted")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs.jsonl"
+
+
+def bisected(command: Any, runs: Path, until: str = "exit", at_once: int = 1) -> Bisection:
+    return Bisecting(command, Until.of(until), KeptRuns(runs), at_once).run()
+
+
+def blamed(found: Bisection) -> list[list[int]]:
+    return [[site.line for site in each.sites] for each in found.sets]
+
+
+def flips(*numbers: int) -> Callable[[Flips], bool]:
+    return lambda asked: all(BY_LINE[number] in asked for number in numbers)
+
+
+@pytest.mark.parametrize("at_once", [1, 3])
+def test_one_site_is_blamed_within_the_bound_and_confirmed_on_stock(
+    runs: Path, at_once: int
+) -> None:
+    found = bisected(Command(flips(7)), runs, at_once=at_once)
+    assert (found.answer, blamed(found), found.bound) == ("found", [[7]], 15)
+    assert at_once > 1 or found.runs <= found.bound
+    assert (found.stock.off, found.stock.on) == (False, True)
+    assert (found.sets[0].passes, found.sets[0].fails) == ("none", BY_LINE[7])
+    assert list(lines(found))[:2] == [
+        "bisect: 1 site of 40 makes the command fail",
+        "  float32[8] at a.py:7 (step), captured by step at a.py:7",
+    ]
+
+
+def test_a_set_is_shown_by_two_commands_that_differ_in_one_site(runs: Path) -> None:
+    found = bisected(Command(flips(7, 31)), runs)
+    [only] = found.sets
+    assert sorted(site.line for site in only.sites) == [7, 31]
+    assert only.passes == only.sites[0].id
+    assert only.fails == ",".join(site.id for site in only.sites)
+
+
+def test_several_culprits_are_blamed_one_by_one(runs: Path) -> None:
+    found = bisected(Command(lambda asked: flips(3)(asked) or flips(4)(asked)), runs)
+    assert sorted(blamed(found)) == [[3], [4]]
+
+
+def test_a_value_that_differs_by_more_than_the_tolerance_fails(runs: Path) -> None:
+    def says(asked: Flips) -> str:
+        return f"loss={1.5 + 1e-3 * flips(9)(asked) + 1e-9 * flips(2)(asked)!r}\n"
+
+    found = bisected(Command(says=says), runs, r"value:loss=(\S+) 1e-6")
+    assert blamed(found) == [[9]]
+    assert found.sets[0].ended == "1.501 where it was 1.5"
+
+
+def test_a_text_in_the_output_fails(runs: Path) -> None:
+    command = Command(says=lambda asked: "a\nNaN in step 3\n" if flips(5)(asked) else "a\n")
+    assert blamed(bisected(command, runs, "text:^NaN")) == [[5]]
+
+
+def test_what_passes_after_the_flip_has_nothing_to_find(runs: Path) -> None:
+    command = Command(stock=(False, False))
+    assert bisected(command, runs).answer == "passes"
+    assert command.asked == ["none", "all", "none", "all", "stock True"]
+
+
+def test_what_stock_jax_alone_fails_is_said(runs: Path) -> None:
+    found = bisected(Command(), runs)
+    assert (found.answer, found.detail) == (
+        "mended",
+        "the command fails on stock JAX after the flip (exit status 1) and passes on constparity's "
+        "engine with everything flipped. Either the engine mends what is to blame, or that is out "
+        "of reach: an array that JAX captures by itself. The command said: it printed nothing",
+    )
+
+
+@pytest.mark.parametrize(
+    ("stock", "answer"), [((True, True), "fails before"), ((False, True), "ours")]
+)
+def test_a_command_that_fails_with_nothing_flipped(
+    runs: Path, stock: tuple[bool, bool], answer: str
+) -> None:
+    found = bisected(Command(lambda asked: True, stock), runs)
+    assert (found.answer, found.runs) == (answer, 1)
+
+
+def test_the_engine_is_to_blame_where_stock_jax_passes_in_both_modes(runs: Path) -> None:
+    found = bisected(Command(flips(7), stock=(False, False)), runs)
+    assert found.detail == (
+        "stock JAX does not confirm it: it passes with its flag on, 3 times. What fails is "
+        "constparity's engine, or depends on chance, as where an array lies in memory"
+    )
+
+
+class Sometimes:
+    """Fails at some of the times at which it could; the others come in the order given."""
+
+    def __init__(self, culprit: Callable[[Flips], bool], answers: Iterator[bool]) -> None:
+        self.culprit, self.answers = culprit, answers
+
+    def __call__(self, asked: Flips) -> bool:
+        return self.culprit(asked) and next(self.answers)
+
+
+def alternating() -> Iterator[bool]:
+    while True:
+        yield from (True, False, True)
+
+
+def test_a_flaky_command_is_answered_by_repetition(runs: Path) -> None:
+    found = bisected(Command(Sometimes(flips(7), alternating())), runs)
+    assert (found.answer, blamed(found), found.repeats) == ("found", [[7]], 3)
+    assert found.confidence == pytest.approx(1 - 0.3**3)
+
+
+def test_a_command_that_seldom_fails_is_refused(runs: Path) -> None:
+    seldom = iter([True, *[False] * 20])
+    found = bisected(Command(Sometimes(flips(7), seldom)), runs)
+    assert (found.answer, found.detail) == (
+        "not repeatable",
+        "with everything flipped 1 of 10 runs failed: each question would take 29 runs to be "
+        "answered",
+    )
+
+
+def test_a_command_that_fails_before_the_flip_once_leaves_something_behind(runs: Path) -> None:
+    state = iter([False, True, True])
+    found = bisected(Command(lambda asked: next(state)), runs)
+    assert (found.answer, found.detail) == (
+        "not repeatable",
+        "with nothing flipped it passed once and failed once: it does not repeat itself, or it "
+        "leaves behind what the next run reads (--reset COMMAND removes that)",
+    )
+
+
+def test_an_interrupted_search_goes_on_after_what_was_run(runs: Path) -> None:
+    def interrupted(asked: Flips) -> bool:
+        if len(first.asked) == 7:
+            raise KeyboardInterrupt
+        return flips(7)(asked)
+
+    first, second, whole = Command(interrupted), Command(flips(7)), Command(flips(7))
+    with pytest.raises(KeyboardInterrupt):
+        bisected(first, runs)
+    with open(runs, "a") as file:
+        file.write('{"run": {"name"')  # what a process leaves that is killed while it writes
+    assert blamed(bisected(second, runs)) == [[7]]
+    bisected(whole, runs.with_name("other.jsonl"))
+    assert first.asked[:-1] + second.asked == whole.asked
+
+
+def test_runs_of_other_code_are_not_used(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text("step = 1\n")
+    bisected(Command(flips(7)), runs)
+    assert KeptRuns(runs).all_runs()
+    (tmp_path / "a.py").write_text("step = 12\n")
+    assert not KeptRuns(runs).all_runs()
+
+
+def test_what_imports_no_jax_or_one_without_an_engine_is_refused(runs: Path) -> None:
+    with pytest.raises(NoJaxError, match=r"\(exit status 0\) imports no JAX, in any"):
+        bisected(Command(told=Told(interpreters=2)), runs)
+    old = Told(processes=[{"version": "0.9.0", "error": "jax 0.9.0 is too old"}], interpreters=1)
+    with pytest.raises(CommandError, match=r"switched: jax 0[.]9[.]0 is too old"):
+        bisected(Command(told=old), runs.with_name("other.jsonl"))
+
+
+def test_a_command_that_asks_for_a_terminal_is_told_so(runs: Path) -> None:
+    command = Command(lambda asked: True, says=lambda asked: "EOFError: EOF when reading a line\n")
+    with pytest.raises(CommandError, match="asks for a terminal, which it has not here: EOFError"):
+        bisected(command, runs)

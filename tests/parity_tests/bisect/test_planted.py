@@ -1,0 +1,55 @@
+"""Sites planted in commands over libraries: each is found, and nothing where nothing is planted.
+
+CONSTPARITY_TEST_PLANTED=all takes all of them (`make deep`), each among sites of libraries.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from program_files import program_file
+
+from parity_tests.bisect.bisecting import Bisecting
+from parity_tests.bisect.kept_runs import KeptRuns
+from parity_tests.bisect.running import Runner, Until
+from reports.rows.bisection import Bisection
+
+PLANTED = {
+    "reader": "exit", "overwritten": "exit", "donated": "exit", "helper_of_a_helper": "exit",
+    "branch": "exit", "chaos": r"value:orbit=(\S+) 1e-4", "together": "exit", "placement": "exit",
+    "two_devices": "exit", "committed": "exit", "text_of_module": "exit", "memory": "exit",
+    "derivative": "exit", "scanned": "exit", "thread": "exit", "child": "exit", "model": "exit",
+    "equinox_reader": "exit", "optimiser": "exit", "flaky": "exit",
+}  # fmt: skip
+FILE = program_file("bisect/planted")
+ALL = os.environ.get("CONSTPARITY_TEST_PLANTED") == "all"
+
+
+def bisected(name: str, folder: Path, until: str) -> Bisection:
+    command = (sys.executable, str(FILE), name, *(() if ALL else ("alone",)))
+    kept = KeptRuns(folder / "runs.jsonl")
+    return Bisecting(Runner(command, timeout=120.0), Until.of(until), kept).run()
+
+
+@pytest.mark.parametrize("name", PLANTED if ALL else ["together"])
+def test_what_is_planted_is_found(name: str, tmp_path: Path) -> None:
+    found = bisected(name, tmp_path, PLANTED[name])
+    said = f"{name}: {found.runs} runs, at most {found.bound} for one of {found.sites} sites"
+    print(f"\n{said}; {found.seconds:.0f} s, stock {found.stock.off} {found.stock.on}")
+    [only] = found.sets
+    marked = {
+        number
+        for number, line in enumerate(FILE.read_text().splitlines(), 1)
+        if line.rstrip().endswith(f"# {name}")
+    }
+    lines = {site.line for site in only.sites}
+    assert lines == ({2} if name == "child" else marked)
+    assert len(only.sites) > 1 or found.runs <= found.bound or name == "flaky"
+
+
+@pytest.mark.skipif(not ALL, reason="CONSTPARITY_TEST_PLANTED=all takes it")
+def test_nothing_is_found_where_nothing_is_planted(tmp_path: Path) -> None:
+    assert bisected("nothing", tmp_path, "exit").answer == "passes"
