@@ -162,25 +162,30 @@ def _compiled(pattern: str) -> str:
 
 def check_command(command: Sequence[str]) -> None:
     """Raise `CommandError` for a command that shuts our start-up file out."""
-    words = list(command)
-    for number, word in enumerate(words):
-        name = os.path.basename(word)
-        options = _options(words[number + 1 :])
-        if name == "env" and any(each in ("-", "-i", "--ignore-environment") for each in options):
-            raise CommandError(_shut_out(f"{name} -i"))
+    for number, word in enumerate(command):
+        name, others = os.path.basename(word), command[number + 1 :]
+        if name == "env":
+            given = _options(others, _OF_ENV)
+            if any(each in ("-", "-i", "--ignore-environment") for each in given):
+                raise CommandError(_shut_out("env -i"))
         if re.fullmatch(r"python[0-9.]*", name):
-            short = [each for each in options if not each.startswith("--")]
+            given = [each for each in _options(others, _OF_PYTHON) if not each.startswith("--")]
             for letter in "IES":
-                if any(letter in each for each in short):
+                if any(letter in each for each in given):
                     raise CommandError(_shut_out(f"{name} -{letter}"))
 
 
-def _options(words: Sequence[str]) -> list[str]:
-    found = []
-    for word in words:
-        if not word.startswith("-") or word in ("-c", "-m"):
-            break
-        found.append(word)
+# Options with a value behind them.
+_OF_PYTHON = ("-X", "-W")
+_OF_ENV = ("-u", "-C", "--unset", "--chdir")
+
+
+def _options(words: Sequence[str], with_value: Sequence[str]) -> list[str]:
+    found, waiting = list[str](), list(words)
+    while waiting and waiting[0].startswith("-") and waiting[0] not in ("-c", "-m"):
+        found.append(waiting.pop(0))
+        if found[-1] in with_value:
+            waiting[:1] = []
     return found
 
 

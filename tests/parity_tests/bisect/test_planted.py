@@ -14,7 +14,8 @@ from program_files import program_file
 
 from parity_tests.bisect.bisecting import Bisecting
 from parity_tests.bisect.kept_runs import KeptRuns
-from parity_tests.bisect.running import Runner, Until
+from parity_tests.bisect.running import Ended, Runner, Until
+from parity_tests.bisect.sites import Flips
 from reports.rows.bisection import Bisection
 
 PLANTED = {
@@ -48,6 +49,24 @@ def test_what_is_planted_is_found(name: str, tmp_path: Path) -> None:
     lines = {site.line for site in only.sites}
     assert lines == ({2} if name == "child" else marked)
     assert len(only.sites) > 1 or found.runs <= found.bound or name == "flaky"
+
+
+def outcomes(ended: Ended) -> dict[str, str]:
+    """What became of each program, and what it printed."""
+    lines = [line.split(maxsplit=1) for line in ended.output.splitlines()]
+    found = {line[0]: line[1] for line in lines if line[0] in PLANTED}
+    printed = [line[0] for line in lines if line[0].startswith("orbit=")]
+    return {**found, "chaos": printed[0]}
+
+
+def test_what_is_flipped_behaves_as_stock_jax_does_after_the_flip() -> None:
+    runner = Runner((sys.executable, str(FILE), "each", "alone"), timeout=300.0)
+    before, after = (outcomes(runner.flipped(Flips.of(text))) for text in ("none", "all"))
+    assert before == outcomes(runner.on_stock(flag=False))
+    assert after == outcomes(runner.on_stock(flag=True))
+    assert {name for name in PLANTED if before.get(name) != after.get(name)} == {
+        name for name in PLANTED if name not in ("flaky", "model", "equinox_reader", "optimiser")
+    }
 
 
 @pytest.mark.skipif(not ALL, reason="CONSTPARITY_TEST_PLANTED=all takes it")

@@ -240,6 +240,20 @@ def flaky():
     return len(jax.make_jaxpr(traced)(1.0).consts) == 1 or random.random() < 0.3
 
 
+def each():
+    """Print what becomes of each that needs JAX alone, in one process."""
+    for name, program in list(globals().items()):
+        if getattr(program, "__module__", "") == "__main__" and name not in NO_PROGRAMS:
+            try:
+                print(name, "passes" if program() else "fails")
+            except (RuntimeError, ValueError, AssertionError) as error:
+                print(name, "raises", type(error).__name__)
+    return True
+
+
+OF_LIBRARIES = ("model", "equinox_reader", "optimiser")
+NO_PROGRAMS = ("innocent", "aligned", "each", "flaky", *OF_LIBRARIES)
+
 if __name__ == "__main__":
     name, *alone = sys.argv[1:]
     if not alone:

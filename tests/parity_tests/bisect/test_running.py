@@ -1,0 +1,156 @@
+"""Runs of a command: what shuts the start-up file out, what stays behind, the user's own files."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from parity_tests.bisect.running import CommandError, Runner, Until, check_command
+from parity_tests.bisect.running import switched_environment as environment_of
+from parity_tests.bisect.sites import Flips
+from parity_tests.cli.app import main
+
+PYTHON = sys.executable
+NONE = Flips.of("none")
+
+
+def python(code: str) -> list[str]:
+    return [PYTHON, "-c", code]
+
+
+# -- what cannot be asked --------------------------------------------------------------------------
+
+IMPORTS_NONE = "imports no JAX, in any of its processes"
+READS_NONE = (
+    "starts no Python process that reads our start-up file: it starts no Python, or with -I, -E, "
+    "-S or `env -i`, or sets PYTHONPATH itself"
+)
+SHUT_OUT = "keeps Python from its environment, by which the sites are switched: leave the option"
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "said"),
+    [
+        (["/no/such/file"], 4, "'/no/such/file' cannot be started: No such file or directory"),
+        (["true"], 5, f"the command (exit status 0) {READS_NONE}"),
+        (["sh", "-c", f"unset PYTHONPATH; {PYTHON} -c 0"], 5, f"(exit status 0) {READS_NONE}"),
+        (python("print(1)"), 5, f"the command (exit status 0) {IMPORTS_NONE}"),
+        ([PYTHON, "-I", "a.py"], 4, f"python -I {SHUT_OUT}"),
+        ([PYTHON, "-bEs", "a.py"], 4, f"python -E {SHUT_OUT}"),
+        (["env", "-u", "A", "-i", PYTHON, "a.py"], 4, f"env -i {SHUT_OUT}"),
+        (["--timeout", "1", "--", *python("import time; time.sleep(60)")], 5,
+         f"the command (no end after 1 s) {IMPORTS_NONE}"),
+        (["--until", "text:(", "--", "true"], 4, "'(' is no regular expression: missing )"),
+        (["--until", "value:loss", "--", "true"], 4, "'value:loss' is no way to fail; write exit"),
+        (["--flip", "everything", "--", "true"], 4, "'everything' names no sites; write all"),
+        (["--reset", "echo gone >&2; false", "--", "true"], 4, "--reset ended with 1: gone"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_is_said_in_a_sentence(
+    command: list[str],
+    code: int,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    dashes = [] if "--" in command else ["--"]
+    assert main(["bisect", "-q", *dashes, *command]) == code
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.glob(".constparity_cache/bisect*"))
+
+
+def test_options_of_a_script_are_its_own() -> None:
+    check_command([PYTHON, "-X", "dev", "train.py", "-I", "-E"])
+    check_command([PYTHON, "-u", "-m", "tool", "-S"])
+
+
+def test_more_output_than_is_kept_cannot_be_searched() -> None:
+    ended = Runner(python("print('x' * (65 << 20) + 'end')")).flipped(NONE)
+    assert (ended.cut, ended.status, ended.output[-4:]) == (True, 0, "end\n")
+    with pytest.raises(CommandError, match="printed more than 64 MiB, and all of it would have"):
+        Until.of("text:x").fails(ended, None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("loss=1.5\n", "no number|nothing matches"),
+        ("it is over", "nothing matches it in the output of a run"),
+    ],
+)
+def test_a_value_that_is_not_there_is_said(text: str, said: str) -> None:
+    ended = Runner(["printf", text]).flipped(NONE)
+    with pytest.raises(CommandError, match=said):
+        Until.of("value:loss=([a-z]*) 1").value(ended)
+
+
+# -- what is left behind ---------------------------------------------------------------------------
+
+
+def test_a_run_leaves_no_process_and_no_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    code = "import subprocess, sys; print(subprocess.Popen(['sleep', '600']).pid, flush=True)"
+    ended = Runner(python(code)).flipped(NONE)
+    assert not list(tmp_path.iterdir())
+    state = subprocess.run(["ps", "-o", "stat=", ended.output.strip()], capture_output=True)
+    assert state.stdout.strip() in (b"", b"Z")
+
+
+def test_each_run_compiles_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAX_COMPILATION_CACHE_DIR", str(tmp_path / "mine"))
+    shown = python("import os; print(os.environ['JAX_COMPILATION_CACHE_DIR'])")
+    folders = {Runner(shown).flipped(NONE).output for _ in range(2)}
+    assert len(folders) == 2
+    assert not any(str(tmp_path) in each for each in folders)
+
+
+def test_what_an_earlier_run_left_is_removed(tmp_path: Path) -> None:
+    file = tmp_path / "checkpoint"
+    code = (
+        f"import pathlib, sys; file = pathlib.Path({str(file)!r}); was_there = file.exists(); "
+        "file.touch(); sys.exit(was_there)"
+    )
+    assert [Runner(python(code)).flipped(NONE).status for _ in range(2)] == [0, 1]
+    runner = Runner(python(code), reset=f"rm -f {file}")
+    assert [runner.flipped(NONE).status for _ in range(2)] == [0, 0]
+
+
+# -- the start-up file -----------------------------------------------------------------------------
+
+
+def test_the_users_own_start_up_file_runs_and_nothing_else_is_changed(tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.mine = __name__, __file__\n")
+    code = (
+        "import sys; print(getattr(sys, 'mine', None), sys.path, 'jax' in sys.modules, "
+        "'reports' in sys.modules)"
+    )
+    plain = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    switched = environment_of(tmp_path / "run", NONE)
+    path = os.pathsep.join([switched["PYTHONPATH"], str(tmp_path)])
+    said = [
+        subprocess.run(python(code), env=each, capture_output=True, text=True).stdout
+        for each in (plain, {**switched, "PYTHONPATH": path})
+    ]
+    assert said[0] == said[1]
+    assert str(tmp_path / "sitecustomize.py") in said[0]
+
+
+def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) -> None:
+    for name in ("reports", "engine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"whose = 'the user, {name}'\n")
+    code = "import engine, reports; print(engine.whose, reports.whose)"
+    environment = environment_of(tmp_path / "run", NONE)
+    done = subprocess.run(
+        python(code), env=environment, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert done.stdout == "the user, engine the user, reports\n"
