@@ -270,7 +270,10 @@ class Bisecting:
 
 def _of_stock(off: KeptRun, on: KeptRun) -> str:
     if not off.fails and on.fails:
-        return f"stock JAX confirms it: with its flag off it passes, with its flag on: {on.ended}"
+        return (
+            f"stock JAX confirms both ends: its flag off passes, its flag on: {on.ended}. It cannot "
+            "confirm a single site, for its flag flips all"
+        )
     if off.fails:
         return f"stock JAX does not confirm it: it fails with its flag off as well ({off.ended})"
     return (
