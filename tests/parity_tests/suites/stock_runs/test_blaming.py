@@ -47,7 +47,8 @@ def test_the_first_tests_that_fail_after_it_are_bisected(done: Any) -> None:
 
 
 def test_other_modes_find_no_tests_to_bisect(plant: Any, run: Any) -> None:
-    refused = run(plant("def test_it(): pass"), "--constparity-bisect=1", plain=True)
+    options = ("-p", "parity_tests.suites.plugin", "--constparity-bisect=1")
+    refused = run(plant("def test_it(): pass"), *options, plain=True)
     assert refused.code == 4
     assert (
         "--constparity-bisect: --constparity=off finds no tests to bisect; use "
