@@ -271,8 +271,8 @@ class Bisecting:
 def _of_stock(off: KeptRun, on: KeptRun) -> str:
     if not off.fails and on.fails:
         return (
-            f"stock JAX confirms both ends: its flag off passes, its flag on: {on.ended}. It cannot "
-            "confirm a single site, for its flag flips all"
+            f"stock JAX confirms both ends: its flag off passes, its flag on: {on.ended}. It "
+            "cannot confirm a single site, for its flag flips all"
         )
     if off.fails:
         return f"stock JAX does not confirm it: it fails with its flag off as well ({off.ended})"
