@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from parity_tests.bisect import sites
 from parity_tests.bisect.sites import Flips, Told
 from parity_tests.bisect.switch import Switch
 from parity_tests.cli.app import main
+from parity_tests.jaxpr import source_places
 
 PROGRAM = program_file("sites/prints_its_module")
 ONE, TWO, THREE = jnp.ones(33), jnp.ones(35), jnp.ones(37)
@@ -82,6 +84,24 @@ def test_keys_that_name_an_array_are_told(tmp_path: Path) -> None:
     assert hoisted == [35]  # a place goes before a type
     assert set(told.matched) == {"float32[35]", "test_policies_of_sites.py:helper"}
     assert told.unfollowed == {}
+
+
+@pytest.mark.parametrize("place", ["test_policies_of_sites.py:*.model", "a_library.py:scaled"])
+def test_a_place_is_a_line_of_the_users_or_of_the_library_that_it_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "a_library.py").write_text("def scaled(x, by):\n    return x * by\n")
+    monkeypatch.setattr(source_places, "_INSTALLED", (f"{tmp_path}/",))
+    spec = spec_from_file_location("a_library", tmp_path / "a_library.py")
+    assert spec is not None
+    assert spec.loader is not None
+    library = module_from_spec(spec)
+    spec.loader.exec_module(library)
+
+    def model(x: Any) -> Any:
+        return library.scaled(x[0], ONE)
+
+    assert planned(tmp_path / "run", model, "none", [f"hoist {place}"])[0] == [33]
 
 
 def test_keys_that_cannot_be_followed_are_told(tmp_path: Path) -> None:
