@@ -1,8 +1,8 @@
 """Commands that fail after the flip, each by a site that was planted among the innocent ones.
 
-`python planted.py NAME` exits with 1 where the site of this name is flipped; with `alone` behind it,
-the innocent ones are left out. The line that is to blame ends with `# NAME`; where several are, all
-do.
+`python planted.py NAME` exits with 1 where the site of this name is flipped; with `alone` behind
+it, the innocent ones are left out. The line that is to blame ends with `# NAME`; where several are,
+all do.
 """
 
 import os
