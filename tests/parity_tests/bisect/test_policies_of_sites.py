@@ -136,6 +136,12 @@ class Fails(Runner):
         raise AssertionError("stock JAX knows no policy")
 
 
+def test_each_run_of_a_search_is_told_the_policy() -> None:
+    policy = "inline a.py:2  # known"
+    runner = Runner(["sh", "-c", f"cat ${sites.VARIABLE}/*.txt"], policy=policy)
+    assert runner.flipped(Flips.of("all")).output == f"all{policy}"
+
+
 def test_a_search_leaves_out_what_a_policy_inlines(tmp_path: Path) -> None:
     runner = Fails(["pytest", "a.py"], policy="inline a.py:2  # known")
     kept = KeptRuns(tmp_path / "runs.jsonl")
