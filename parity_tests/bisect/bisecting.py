@@ -39,6 +39,7 @@ class Bisecting:
     - `kept`: the runs so far, also those of an earlier process.
     - `at_once`: how many runs may go at once.
     - `progress`: told in words what is run.
+    - `options`: those that name the policy of the runner, for the commands in the answer.
     """
 
     runner: Runner
@@ -46,6 +47,7 @@ class Bisecting:
     kept: KeptRuns
     at_once: int = 1
     progress: Callable[[str], object] = lambda _: None
+    options: Sequence[str] = ()
     _repeats: int = 1
     _confidence: float | None = None
     _began: float = field(default_factory=time.monotonic)
@@ -106,6 +108,10 @@ class Bisecting:
         )
 
     def _passes_after(self) -> Bisection:
+        if self.options:
+            return self._answer(
+                "passes", "the command passes with everything flipped but what the policy inlines"
+            )
         on = self._stock(flag=True)
         if not on.fails:
             return self._answer(
@@ -161,6 +167,8 @@ class Bisecting:
                 "blame is not told by any process"
             )
             return self._answer("not repeatable", detail, sets)
+        if self.options:
+            return self._answer("found", "stock JAX was not asked, since it knows no policy", sets)
         off, on = self._stock(flag=False), self._stock(flag=True)
         for number in range(2, _RUNS_ON_STOCK + 1):
             # What depends on chance, as where an array lies in memory, does not fail each time.
@@ -250,6 +258,7 @@ class Bisecting:
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             constparity=version(),
             command=tuple(self.runner.command),
+            options=tuple(self.options),
             until=str(self.until),
             answer=answer,
             detail=detail,

@@ -14,6 +14,7 @@ from parity_tests.bisect.running import Ended
 from parity_tests.bisect.sites import Flips, Site
 
 _SAID = 4_000  # characters of the end of the output
+_NAMED = ("together", "not_reached", "matched", "unfollowed")  # of `Told`, over all runs
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class KeptRuns:
         self.sites: dict[str, Site] = {}
         self.together: dict[str, str] = {}
         self.not_reached: dict[str, str] = {}
+        self.matched: dict[str, str] = {}
+        self.unfollowed: dict[str, str] = {}
         if file.exists():
             self._read(file.read_bytes())
 
@@ -59,8 +62,8 @@ class KeptRuns:
         for told in lines:
             self._runs.append(KeptRun(**told["run"]))
             self.sites |= {site.id: site for site in (Site(**each) for each in told["sites"])}
-            self.together |= told["together"]
-            self.not_reached |= told["not_reached"]
+            for name in _NAMED:
+                getattr(self, name).update(told[name])
         if len(b"".join(whole)) < len(text):  # a line that was cut off
             self._file.write_bytes(b"".join(whole))
 
@@ -87,16 +90,15 @@ class KeptRuns:
             told = {
                 "run": asdict(run),
                 "sites": [asdict(site) for site in new.values()],
-                "together": ended.told.together,
-                "not_reached": ended.told.not_reached,
+                **{name: getattr(ended.told, name) for name in _NAMED},
                 "files": {file: _stamp(file) for file in sorted(files)},
             }
             with open(self._file, "a", encoding="utf-8") as file:
                 file.write(json.dumps(told) + "\n")
             self._runs.append(run)
             self.sites |= new
-            self.together |= ended.told.together
-            self.not_reached |= ended.told.not_reached
+            for name in _NAMED:
+                getattr(self, name).update(getattr(ended.told, name))
         return run
 
     def runs_of(self, name: str) -> list[KeptRun]:

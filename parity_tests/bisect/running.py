@@ -202,11 +202,13 @@ class Runner:
 
     - `timeout`: seconds; what takes longer is ended.
     - `reset`: a shell command that is run before each run, "" for none.
+    - `policy`: the text of a policy table, which goes before what is flipped; "" for none.
     """
 
     command: Sequence[str]
     timeout: float = 600.0
     reset: str = ""
+    policy: str = ""
     _processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def flipped(self, flips: Flips) -> Ended:
@@ -215,7 +217,7 @@ class Runner:
         Raises `CommandError` where it cannot be started.
         """
         with self._folder() as folder:
-            ours = switched_environment(folder / "sites", flips)
+            ours = switched_environment(folder / "sites", flips, self.policy)
             return self._run(ours, folder, folder / "sites")
 
     def on_stock(self, *, flag: bool) -> Ended:

@@ -116,25 +116,21 @@ class Switch:
             closed_jaxpr: ClosedJaxpr, embed_threshold: int, hoist: bool, choices: Choices
         ) -> LoweringPlan:
             self._meet(program_site(_source(closed_jaxpr)))
-            form = simplified_form(closed_jaxpr)
             if not hoist:
                 plan = pipeline.plan(closed_jaxpr, embed_threshold, hoist, choices)
+                form = simplified_form(closed_jaxpr)
                 found = list(array_sites(live_part(form), embed_threshold))
                 self._captured(found, plan, "it is exported")
                 self._check_followed(found, form, "they are exported", is_hoisted=False)
                 return plan
-            return self._plan(pipeline, closed_jaxpr, form, embed_threshold, choices)
+            return self._plan(pipeline, closed_jaxpr, embed_threshold, choices)
 
         return dataclasses.replace(pipeline, normalize=normalize, plan=plan, const_args=const_args)
 
     def _plan(
-        self,
-        pipeline: Pipeline,
-        closed_jaxpr: ClosedJaxpr,
-        form: ClosedJaxpr,
-        embed_threshold: int,
-        choices: Choices,
+        self, pipeline: Pipeline, closed_jaxpr: ClosedJaxpr, embed_threshold: int, choices: Choices
     ) -> LoweringPlan:
+        form = simplified_form(closed_jaxpr)
         live = live_part(form)
         found = list(array_sites(live, embed_threshold))
         if unconverted := _primitives_that_take_none(live, embed_threshold):

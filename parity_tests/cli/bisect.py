@@ -16,6 +16,8 @@ from parity_tests.cli.options import OUTPUT
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
+    from engine.configuration.policy_table import Entry
+    from parity_tests.bisect.kept_runs import KeptRuns
     from parity_tests.bisect.sites import Flips, Told
 
 Command = Annotated[
@@ -58,21 +60,21 @@ def bisect(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="With --flip: arrays that are inlined or hoisted whatever is flipped, one a line, "
-            "as in: inline model.py:31  # until #1234 is mended",
+            help="Arrays that are inlined, or with --flip hoisted, whatever is flipped; a line for "
+            "each, as in: inline model.py:31  # until #1234 is mended",
         ),
     ] = None,
     inline: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY",
-            help="With --flip: inline these arrays, as in model.py:31, model.py:Model.* or "
+            help="Inline these arrays whatever is flipped, as in model.py:31, model.py:Model.* or "
             "'float32\\[64,64] model.py:31'. Repeatable.",
         ),
     ] = None,
     hoist: Annotated[
         list[str] | None,
-        typer.Option(metavar="KEY", help="With --flip: hoist these arrays. Repeatable."),
+        typer.Option(metavar="KEY", help="With --flip: hoist these arrays whatever is flipped."),
     ] = None,
     timeout: Annotated[
         float, typer.Option(min=1.0, metavar="SECONDS", help="For each run; it fails then.")
@@ -138,14 +140,17 @@ def bisect(
         exceptions = _policy(policy, inline or (), hoist or ())
         if flip is not None:
             ended = run_here(command, _flips(flip), policy=exceptions)
-            _print_unmatched(exceptions, ended.told)
+            _print_unmatched(ended.told, exceptions)
             context.obj.code = ended.exit_status
             return
-        if exceptions:
-            raise ValueError("--policy, --inline and --hoist are for one run: give --flip as well")
+        if hoisted := [each.key for each in _entries(exceptions) if each.choice == "hoist"]:
+            raise ValueError(
+                f"a search begins with nothing hoisted, and the policy hoists {hoisted[0]}: leave "
+                "it out, or run the command once with --flip none"
+            )
     except (ValueError, CommandError) as error:
         fail(str(error))
-    parts = (os.getcwd(), sys.version, str(how), str(timeout), reset, *command)
+    parts = (os.getcwd(), sys.version, str(how), str(timeout), reset, exceptions, *command)
     file = last_failed.make() / f"bisect-{digest_of(parts)}.jsonl"
     if anew:
         file.unlink(missing_ok=True)
@@ -153,7 +158,10 @@ def bisect(
     if kept.all_runs():
         complain(f"goes on after {len(kept.all_runs())} runs that are kept; --anew begins again")
     with display.progress() as shown:
-        bisecting = Bisecting(Runner(command, timeout, reset), how, kept, jobs, shown.say)
+        runner = Runner(command, timeout, reset, exceptions)
+        options = ["--policy", str(policy)] if policy else []
+        options += [word for key in inline or () for word in ("--inline", key)]
+        bisecting = Bisecting(runner, how, kept, jobs, shown.say, options)
         try:
             found = bisecting.run()
         except NoJaxError as error:
@@ -171,6 +179,7 @@ def bisect(
     console = display.console()
     for line in lines(found):
         say(console, line)
+    _print_unmatched(kept, exceptions)
     write_reports(context, console, requests, found)
     context.obj.code = _CODES[found.answer]
 
@@ -201,13 +210,17 @@ def _policy(file: Path | None, inline: Sequence[str], hoist: Sequence[str]) -> s
     return text
 
 
-def _print_unmatched(policy: str, told: Told) -> None:
-    """Say which keys of a policy name no array that was captured, or could not be followed."""
+def _entries(policy: str) -> Sequence[Entry]:
     if not policy:
-        return
+        return ()
     from engine.configuration.policy_table import read_lines
 
-    for entry in read_lines(policy, "the policy").entries:
+    return read_lines(policy, "the policy").entries
+
+
+def _print_unmatched(told: Told | KeptRuns, policy: str) -> None:
+    """Say which keys of a policy name no array that was captured, or could not be followed."""
+    for entry in _entries(policy):
         if entry.key not in told.matched:
             complain(f"policy: {entry.key} names no array that the command captured")
         elif entry.key in told.unfollowed:

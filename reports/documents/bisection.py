@@ -60,9 +60,9 @@ def headline(found: Bisection) -> str:
 
 def commands_of(found: Bisection, blamed: BlamedSet) -> tuple[str, str]:
     """Return the two commands that show a set: the first passes, and the second fails."""
-    words = shlex.join(found.command)
     start = "constparity bisect --flip"
-    return f"{start} {blamed.passes} -- {words}", f"{start} {blamed.fails} -- {words}"
+    end = shlex.join([*found.options, "--", *found.command])
+    return f"{start} {blamed.passes} {end}", f"{start} {blamed.fails} {end}"
 
 
 def effort(found: Bisection) -> str:

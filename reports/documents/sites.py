@@ -62,7 +62,7 @@ def facts(sites: Sites) -> list[str]:
         f"{counted(len(sites.processes), 'process')} with {versions}"
     ]
     if sites.status:
-        said.append("The command failed, so that what it would have captured later is not here")
+        said.append("The command failed or was interrupted: it may capture more")
     if sites.smaller:
         below = humanise_bytes(sites.min_bytes)
         said.append(f"{counted(sites.smaller, 'array')} below {below} left out (--min-bytes)")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypedDict
 
 from reports.documents import bisection as bisections
-from reports.documents.sites import headline, names_of
+from reports.documents.sites import headline, names_of, place_of
 from reports.output import sarif
 from reports.rows.bisection import Bisection, BlamedSet
 from reports.rows.sites import Captured, Sites
@@ -26,6 +27,17 @@ def render_sarif(sites: Sites) -> str:
     return sarif.render(sites.constparity, [_CAPTURED], list(map(_finding, found)), notes=notes)
 
 
+class _Place(TypedDict):
+    file: str | None
+    line: int | None
+
+
+def _place(file: str, line: int) -> _Place:
+    """Return a place in a file; none for a cell of a notebook, and for code from a command line."""
+    is_file = bool(file) and not file.startswith(("<", "cell "))
+    return {"file": file if is_file else None, "line": line or None if is_file else None}
+
+
 def _finding(found: Captured) -> sarif.SarifFinding:
     what = f"{counted(found.arrays, 'array')} {found.array}, {humanise_bytes(found.all_bytes)}"
     copies = f"{counted(found.copies, 'copy')}, {humanise_bytes(found.copied_bytes)}"
@@ -33,12 +45,11 @@ def _finding(found: Captured) -> sarif.SarifFinding:
     return sarif.SarifFinding(
         rule_id=_CAPTURED.id,
         message=sarif.shown(
-            f"{what}: captured by {names_of(found.programs)}; legacy inlines {copies}, into "
-            f"{programs}"
+            f"{what}: captured at {place_of(found)} by {names_of(found.programs)}; legacy inlines "
+            f"{copies}, into {programs}"
         ),
         level="note",
-        file=found.file or None,
-        line=found.line or None,
+        **_place(found.file, found.line),
         snippet=sarif.shown(found.code),
         properties={"bytes": found.all_bytes, "copiedBytes": found.copied_bytes},
     )
@@ -70,7 +81,6 @@ def _blamed(found: Bisection, blamed: BlamedSet) -> Iterator[sarif.SarifFinding]
                 f"passes: {passes}; fails: {fails}"
             ),
             level="error",
-            file=site.file or None,
-            line=site.line or None,
+            **_place(site.file, site.line),
             properties={"site": site.id},
         )

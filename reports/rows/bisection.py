@@ -50,6 +50,7 @@ class StockEnds(Row):
 class Bisection(Row):
     """What became of a search.
 
+    - `options`: those that name a policy, which went before what was flipped in every run.
     - `sites`: how many there are; `together`: programs whose arrays are flipped with their form,
       and why; `not_reached`: arrays that JAX captures by itself, in control flow, checkpoints and
       derivatives outside of jit, and under `jax.pmap`.
@@ -64,6 +65,7 @@ class Bisection(Row):
     created: str  # ISO 8601, UTC
     constparity: str  # its version
     command: tuple[str, ...]
+    options: tuple[str, ...] = ()
     until: str
     answer: BisectAnswer
     detail: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,15 @@ import engine
 from engine.configuration.choices import NO_CHOICES
 from legacy_closedjaxpr import pipeline as legacy
 from parity_tests.bisect import sites
-from parity_tests.bisect.sites import Flips, Told
+from parity_tests.bisect.bisecting import Bisecting
+from parity_tests.bisect.kept_runs import KeptRuns
+from parity_tests.bisect.running import Ended, Runner, Until
+from parity_tests.bisect.sites import Flips, Site, Told
 from parity_tests.bisect.switch import Switch
 from parity_tests.cli.app import main
+from parity_tests.jaxpr import source_places
+from reports.documents.bisection import commands_of
+from reports.rows.bisection import StockEnds
 
 PROGRAM = program_file("sites/prints_its_module")
 ONE, TWO, THREE = jnp.ones(33), jnp.ones(35), jnp.ones(37)
@@ -84,6 +91,24 @@ def test_keys_that_name_an_array_are_told(tmp_path: Path) -> None:
     assert told.unfollowed == {}
 
 
+@pytest.mark.parametrize("place", ["test_policies_of_sites.py:*.model", "a_library.py:scaled"])
+def test_a_place_is_a_line_of_the_users_or_of_the_library_that_it_calls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    (tmp_path / "a_library.py").write_text("def scaled(x, by):\n    return x * by\n")
+    monkeypatch.setattr(source_places, "_INSTALLED", (f"{tmp_path}/",))
+    spec = spec_from_file_location("a_library", tmp_path / "a_library.py")
+    assert spec is not None
+    assert spec.loader is not None
+    library = module_from_spec(spec)
+    spec.loader.exec_module(library)
+
+    def model(x: Any) -> Any:
+        return library.scaled(x[0], ONE)
+
+    assert planned(tmp_path / "run", model, "none", [f"hoist {place}"])[0] == [33]
+
+
 def test_keys_that_cannot_be_followed_are_told(tmp_path: Path) -> None:
     exported = planned(tmp_path / "1", step, "all", ["hoist float32[33]"], hoist=False)
     assert exported[1].unfollowed == {"float32[33]": "they are exported"}
@@ -91,6 +116,52 @@ def test_keys_that_cannot_be_followed_are_told(tmp_path: Path) -> None:
     assert closed_over[1].unfollowed == {"float32[33]": "its arrays go to bodies of apply"}
     inlined = planned(tmp_path / "2", step, "all", ["inline float32[33]"], hoist=False)
     assert (set(inlined[1].matched), inlined[1].unfollowed) == ({"float32[33]"}, {})
+
+
+class Fails(Runner):
+    """A command that fails where a site is flipped that its policy leaves alone."""
+
+    def flipped(self, flips: Flips) -> Ended:
+        captured = [
+            Site("array", "f at a.py:1", "a.py", line, "f", "float32[9]") for line in (2, 3)
+        ]
+        told = Told(processes=[{"version": "0.10.2", "error": ""}], matched={"a.py:2": ""})
+        told.sites = {site.id: site for site in captured}
+        fails = any(
+            site.id in flips and f"a.py:{site.line} " not in self.policy for site in captured
+        )
+        return Ended(int(fails), "", False, 1.0, told)
+
+    def on_stock(self, *, flag: bool) -> Ended:
+        raise AssertionError("stock JAX knows no policy")
+
+
+def test_each_run_of_a_search_is_told_the_policy() -> None:
+    policy = "inline a.py:2  # known"
+    runner = Runner(["sh", "-c", f"cat ${sites.VARIABLE}/*.txt"], policy=policy)
+    assert runner.flipped(Flips.of("all")).output == f"all{policy}"
+
+
+def test_a_search_leaves_out_what_a_policy_inlines(tmp_path: Path) -> None:
+    runner = Fails(["pytest", "a.py"], policy="inline a.py:2  # known")
+    kept = KeptRuns(tmp_path / "runs.jsonl")
+    found = Bisecting(runner, Until.of("exit"), kept, options=["--inline", "a.py:2"]).run()
+    [[site]] = [each.sites for each in found.sets]
+    assert (found.answer, site.line, found.stock) == ("found", 3, StockEnds())
+    assert commands_of(found, found.sets[0]) == (
+        "constparity bisect --flip none --inline a.py:2 -- pytest a.py",
+        f"constparity bisect --flip {site.id} --inline a.py:2 -- pytest a.py",
+    )
+    assert KeptRuns(tmp_path / "runs.jsonl").matched == {"a.py:2": ""}
+
+
+def test_a_command_passes_after_the_flip_but_for_a_policy(tmp_path: Path) -> None:
+    policy = "inline a.py:2  # known\ninline a.py:3  # known"
+    runner = Fails(["pytest", "a.py"], policy=policy)
+    kept = KeptRuns(tmp_path / "runs.jsonl")
+    found = Bisecting(runner, Until.of("exit"), kept, options=["--policy", "p"]).run()
+    assert found.answer == "passes"
+    assert found.detail == "the command passes with everything flipped but what the policy inlines"
 
 
 @pytest.fixture
@@ -128,7 +199,7 @@ def test_a_bad_line_is_an_error_with_its_place(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--inline", "a.py:3"], "--policy, --inline and --hoist are for one run: give --flip"),
+        (["--hoist", "a.py:3"], "a search begins with nothing hoisted, and the policy hoists a.py"),
         (["--flip", "all", "--inline", "a.py"], "--inline has a key that cannot be read, 'a.py'"),
         (["--flip", "all", "--inline", "a.py:3", "--hoist", "a.py:3"], "two keys for 'a.py:3'"),
     ],

@@ -101,7 +101,7 @@ def test_a_command_that_captures_nothing_is_answered_in_a_sentence(
 @pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_command_is_waited_for() -> None:
     ended = run_here(
-        ["sh", "-c", "sleep 0.3; kill -INT $PPID; sleep 0.1; exit 9"], Flips.of("none")
+        ["sh", "-c", "sleep 0.3; kill -INT $PPID; sleep 0.6; exit 9"], Flips.of("none")
     )
     assert (ended.word, ended.exit_status) == ("interrupted", 9)
 

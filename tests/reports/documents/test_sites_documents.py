@@ -35,7 +35,7 @@ def test_what_a_command_captured_as_markdown() -> None:
         "of 96.1 KiB into 4 programs\n"
         "\n"
         "- python 'a b.py': exit status 1, after 10 s; 2 processes with JAX 0.10.2\n"
-        "- The command failed, so that what it would have captured later is not here\n"
+        "- The command failed or was interrupted: it may capture more\n"
         "- 2 arrays below 50 B left out (--min-bytes)\n"
         "- A process was not read: JAX 0.4 is too old\n"
         "\n"
@@ -74,15 +74,23 @@ def test_each_line_that_captures_is_a_note_of_sarif() -> None:
     assert _results(SITES) == [
         (
             *("captured-array", "note", "model.py", 12),
-            "2 arrays float32[64,64], 32.0 KiB: captured by step, loss; legacy inlines 6 copies, "
-            "96.0 KiB, into 3 lowered programs",
+            "2 arrays float32[64,64], 32.0 KiB: captured at model.py:12 (Model.__call__) by step, "
+            "loss; legacy inlines 6 copies, 96.0 KiB, into 3 lowered programs",
         ),
         (
             *("captured-array", "note", "serve.py", 3),
-            "1 array int8[99], 99 B: captured by serve; legacy inlines 1 copy, 99 B, into 1 "
-            "lowered program",
+            "1 array int8[99], 99 B: captured at serve.py:3 (serve) by serve; legacy inlines 1 "
+            "copy, 99 B, into 1 lowered program",
         ),
     ]
+
+
+@pytest.mark.parametrize("file", ["", "<stdin>", "cell 1234"])
+def test_code_that_is_in_no_file_has_no_place_in_sarif(file: str) -> None:
+    found = SITES.model_copy(update={"captured": (LAYERS.model_copy(update={"file": file}),)})
+    [result] = json.loads(render_report("sarif", found))["runs"][0]["results"]
+    assert "locations" not in result
+    assert "Model.__call__" in result["message"]["text"]
 
 
 def _site(number: str, words: str, line: int) -> BlamedSite:
