@@ -62,7 +62,7 @@ Report = Annotated[
 
 def _link(text: str) -> str:
     """Read the address of a report."""
-    from reports.render.comment import checked_link
+    from reports.output.comment import checked_link
 
     try:
         return checked_link(text)

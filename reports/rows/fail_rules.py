@@ -21,7 +21,7 @@ from reports.rows.grid_row import CellState, GridRow, VersionChange, VersionOutc
 from reports.rows.hazard import HazardKind
 from reports.rows.headline import agreement_of
 from reports.rows.program_row import ProgramRow
-from reports.rows.proofs import Proof, Proofs
+from reports.rows.proofs import ProgramProof, Proofs
 from reports.rows.row import SIDES, Side
 
 RuleName = Literal[
@@ -83,9 +83,9 @@ class FailRule:
     def _is_open(self) -> bool:
         return self.name == "not-proved" and self.subject != "refuted"
 
-    def is_broken_by(self, row: ProgramRow | Proof) -> bool:
+    def is_broken_by(self, row: ProgramRow | ProgramProof) -> bool:
         """Say whether a program breaks the rule. Nothing is measured of one that is proved."""
-        if isinstance(row, Proof):
+        if isinstance(row, ProgramProof):
             return self.name in _BROKEN_BY_PROOF and _BROKEN_BY_PROOF[self.name](self, row)
         return any(_BROKEN[self.name](self, row))
 
@@ -287,29 +287,29 @@ _BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
 # -- what breaks each rule, of proofs --------------------------------------------------------------
 
 
-def _refuted(rule: FailRule, proof: Proof) -> bool:
+def _refuted(rule: FailRule, proof: ProgramProof) -> bool:
     return proof.answer == "refuted" and not proof.failure
 
 
-def _fails_after(rule: FailRule, proof: Proof) -> bool:
+def _fails_after(rule: FailRule, proof: ProgramProof) -> bool:
     return proof.answer == "refuted" and bool(proof.failure)
 
 
-def _not_known(rule: FailRule, proof: Proof) -> bool:
+def _not_known(rule: FailRule, proof: ProgramProof) -> bool:
     return proof.answer not in ("proved", "refuted") or bool(proof.reservations)
 
 
-def _places_otherwise(rule: FailRule, proof: Proof) -> bool:
+def _places_otherwise(rule: FailRule, proof: ProgramProof) -> bool:
     return any(each.kind == "placement of outputs" for each in proof.hazards)
 
 
-def _may_break(rule: FailRule, proof: Proof) -> bool:
+def _may_break(rule: FailRule, proof: ProgramProof) -> bool:
     # What XLA folds breaks nothing, so it has to be named.
     hazards = (*proof.hazards, *proof.folded) if rule.subject else proof.hazards
     return any(rule.subject in each.kind.lower() for each in hazards)
 
 
-_BROKEN_BY_PROOF: dict[RuleName, Callable[[FailRule, Proof], bool]] = {
+_BROKEN_BY_PROOF: dict[RuleName, Callable[[FailRule, ProgramProof], bool]] = {
     "different": _refuted,
     "placement": _places_otherwise,
     "new-failure": _fails_after,

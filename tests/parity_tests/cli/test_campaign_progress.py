@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from parity_tests.campaign.scheduling import Tally
 from parity_tests.cli import campaign_view
 from parity_tests.cli.campaign_view import CampaignProgress
+from parity_tests.planned.scheduling import Tally
 
 
 @pytest.fixture
