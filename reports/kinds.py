@@ -4,6 +4,9 @@ A new kind is its rows in `reports/rows/`, its document in `reports/documents/`,
 `KINDS`: commands, help texts, readers and writers go by it. Where it is read again,
 `constparity schema KIND > reports/schemas/KIND.schema.json` writes its schema.
 
+What `lint` and `doctor` find is no kind: it is about source files and installed packages, has JSON
+without a `schema_version`, and no command reads it.
+
 Rows and writers are imported at their first use: command lines name kinds and formats before.
 """
 
@@ -88,7 +91,7 @@ def kind_named(name: str) -> Kind:
 
 
 def kind_of(result: Row) -> Kind:
-    """Return the kind of a result; one that is not in `KINDS`, as of `doctor`, has JSON alone."""
+    """Return the kind of a result; one that is not in `KINDS` has JSON alone."""
     root = type(result)
     rows = f"{root.__module__.removeprefix('reports.rows.')}.{root.__name__}"
     alone = Kind(rows, rows, rows, has_document=False, option="")
