@@ -49,11 +49,13 @@ class Kind:
     @property
     def root(self) -> type[Row]:
         """The class of its rows."""
-        return _named("reports.rows", self.rows)
+        root: type[Row] = _named("reports.rows", self.rows)
+        return root
 
     def writer(self, format_: ReportFormat) -> Callable[..., str | bytes]:
         """Return the function that writes a format, one of `writers`."""
-        return _named("reports.output", self.writers[format_])
+        writer: Callable[..., str | bytes] = _named("reports.output", self.writers[format_])
+        return writer
 
 
 def _named(package: str, name: str) -> Any:

@@ -17,7 +17,7 @@ def argument_info(aval: Any, donated: bool = False) -> Any:
 
 def call_exported(exported: _export.Exported, operands: Sequence[Any]) -> list[Any]:
     """Apply an exported program to flat operands, without a rule for its derivative."""
-    return _export.call_exported_p.bind(*operands, exported=exported)
+    return list(_export.call_exported_p.bind(*operands, exported=exported))
 
 
 def cotangent(value: Any, aval: Any) -> Any:

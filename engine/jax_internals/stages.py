@@ -8,12 +8,13 @@ from typing import Any
 
 def params_of(stage: Any) -> dict[str, Any]:
     """Return the params of jit that a traced stage, or its `lojax`, is lowered with."""
-    return stage._params
+    params: dict[str, Any] = stage._params
+    return params
 
 
 def argument_types_of(lojax: Any) -> list[Any]:
     """Return JAX's type of each argument, as `argument_types` makes them."""
-    return lojax._meta_tys_flat
+    return list(lojax._meta_tys_flat)
 
 
 def types_beside(stage: Any) -> tuple[Any, Any]:

@@ -30,7 +30,7 @@ from parity_tests.cli.init import init
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.merge import merge
-from parity_tests.cli.option_records import with_options
+from parity_tests.cli.options import with_options
 from parity_tests.cli.prove import prove
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.report import report

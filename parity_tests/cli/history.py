@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
-from parity_tests.cli.option_records import with_options
-from parity_tests.cli.options import Judging, Reporting, Store, needs_store
+from parity_tests.cli.options import Judging, Reporting, Store, needs_store, with_options
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -243,7 +243,7 @@ class ClusterRunner:
         workers = self._fit(client)
         if self.alone:
             return max(1, len({each["host"] for each in workers.values()}))
-        return max(_AT_LEAST, _AHEAD * sum(each["nthreads"] for each in workers.values()))
+        return max(_AT_LEAST, _AHEAD * sum(int(each["nthreads"]) for each in workers.values()))
 
     def _submit(self, client: Client, task: Task) -> Future[Any]:
         where: dict[str, Any] = {}

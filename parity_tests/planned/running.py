@@ -20,14 +20,13 @@ from pathlib import Path
 from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.fuzz.recipe import Recipe
 from parity_tests.judge.proofs import contradiction
-from parity_tests.judge.refused_by_stock import is_refused
+from parity_tests.judge.verdict import is_refused
 from parity_tests.planned.generated import recipe_of, without_file, write_module, write_recipe
 from parity_tests.planned.plan import PlannedProgram
 from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.kept_files import refusals
 from parity_tests.processes.protocol import Progress, write
-from parity_tests.processes.signs_of_life import signs_told
-from parity_tests.processes.staging import staging_seconds
+from parity_tests.processes.signs_of_life import signs_told, staging_seconds
 from parity_tests.run import run as campaign
 from parity_tests.run.proving import prove_first
 from parity_tests.run.self_comparison import AgainstItself

@@ -19,8 +19,7 @@ from typing import Generic, TypeVar
 from parity_tests.evidence.folder_layout import ProgramFiles, new_waiting, truth_files
 from parity_tests.evidence.records import Evidence, Recorded, record_of, truth_of
 from parity_tests.evidence.values import Value
-from parity_tests.judge.judgement import Judgement, judge
-from parity_tests.judge.verdict import needs_arbiter
+from parity_tests.judge.verdict import Judgement, judge, needs_arbiter
 from parity_tests.processes import worker_process
 from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.lost_checks import keep_measured

@@ -1,6 +1,6 @@
 """Captured arrays that two sides do not share are named by type and line, not by a digest."""
 
-from parity_tests.judge.captured_values import told_apart
+from parity_tests.judge.comparison import told_apart
 from parity_tests.judge.sides import Pair
 from reports.rows import CapturedArray, JaxprCounts, Observation
 

@@ -7,7 +7,7 @@ from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.comparison import worst_in_words
-from parity_tests.judge.judgement import judge
+from parity_tests.judge.verdict import judge
 from reports.rows import CapturedArray, Check, JaxprCounts, Observation, OutputLeaf
 
 

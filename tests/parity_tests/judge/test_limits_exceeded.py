@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests.judge.limits_exceeded import is_beyond_doubt
+from parity_tests.judge.beyond_doubt import is_beyond_doubt
 from reports.rows import Failure, HostMemory, Observation, StageTimes
 
 BEFORE = Observation(

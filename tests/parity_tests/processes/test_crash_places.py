@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-from parity_tests.processes.crash_places import crashed_at
 from parity_tests.processes.side_environment import FOLDER
+from parity_tests.processes.worker_process import crashed_at
 
 HEAD = "Fatal Python error: Aborted\n\n"
 MODEL = '  File "/home/user/model.py", line 12 in step\n'

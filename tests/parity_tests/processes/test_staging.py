@@ -6,7 +6,7 @@ from program_files import program_file
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides
-from parity_tests.processes.staging import staging_seconds
+from parity_tests.processes.signs_of_life import staging_seconds
 
 
 def test_what_processes_say_is_what_the_rows_say_and_is_heard_once(tmp_path):

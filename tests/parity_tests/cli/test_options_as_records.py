@@ -6,7 +6,7 @@ from typing import Annotated
 import pytest
 import typer
 
-from parity_tests.cli.option_records import with_options
+from parity_tests.cli.options import with_options
 
 
 @dataclass(frozen=True)
