@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from parity_tests.planned import plan
-from parity_tests.planned.campaign import Asked, run_campaign
+from parity_tests.planned.campaign import Asked, run_campaign, whole_of
 from parity_tests.planned.generated import read_kept, recipe_of, write_recipe
 from parity_tests.planned.plan import NamedEnvironment, Plan, PlannedProgram
-from parity_tests.planned.resuming import whole_of
 from parity_tests.planned.spec import CampaignSpec, CorpusSpec, Spec
 from parity_tests.planned.tasks import Shard
 from parity_tests.processes.protocol import Listed, Listing
