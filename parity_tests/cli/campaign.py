@@ -20,7 +20,7 @@ from reports.kinds import formats_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parity_tests.cli.campaign_view import CampaignProgress
+    from parity_tests.cli.plan_view import CampaignProgress
     from parity_tests.cli.terminal import Shown
     from parity_tests.planned.plan import NamedEnvironment
     from parity_tests.planned.scheduling import MakesRunner
@@ -159,7 +159,7 @@ def campaign(
 
       constparity campaign ecosystem.toml -k numpyro
     """
-    from parity_tests.cli.campaign_view import LINE_SECONDS, CampaignProgress
+    from parity_tests.cli.plan_view import LINE_SECONDS, CampaignProgress
     from parity_tests.planned.campaign import Asked, digest_of, run_campaign
     from parity_tests.planned.searching import smaller_programs, with_files
     from parity_tests.planned.selecting import check_expression
@@ -242,7 +242,7 @@ def conclude_plan(
     report: PlanReport,
 ) -> None:
     """Print a planned campaign, write its reports, and set what the process exits with."""
-    from parity_tests.cli.campaign_view import print_plan
+    from parity_tests.cli.plan_view import print_plan
 
     console = display.console()
     print_plan(console, report, is_short=not display.details)
