@@ -169,6 +169,9 @@ def _scan(jaxpr: Body, embed_threshold: int) -> dict[Hashable, Any]:
 
 
 # -- contents --------------------------------------------------------------------------------------
+# The steps of a first call ask the same of each program: which arrays it holds, and whether there
+# is a body to enter. One walk answers all of them, because a walk over the equations is most of
+# what such a question takes. JAX never changes a body, so the answer holds while the body lives.
 
 
 class Contents(NamedTuple):

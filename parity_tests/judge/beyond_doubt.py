@@ -225,7 +225,6 @@ def chance_apart(sizes: tuple[int, int], skipped: tuple[int, int] = (0, 0)) -> f
 
 # -- a limit that one side exceeds -----------------------------------------------------------------
 
-
 # A side that stays this far below a limit leaves no doubt that another one should, too.
 _FAR_BELOW = 10
 

@@ -333,7 +333,6 @@ def _held(check: Check | None) -> str:
 
 # -- captured arrays that two sides do not share, in words -----------------------------------------
 
-
 CAPTURED_VALUES = "captured values"
 
 

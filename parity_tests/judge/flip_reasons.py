@@ -347,7 +347,6 @@ def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
 
 # -- arrays that a program captures and writes to --------------------------------------------------
 
-
 # What a write decides: the results of the first call, and those of the later ones.
 OF_VALUES = ("outputs", AGREE)
 
@@ -384,24 +383,11 @@ def _where(flip: AcrossFlip, hazards: Sequence[Hazard]) -> str:
 
 # -- effects ---------------------------------------------------------------------------------------
 
-
 _OUTCOMES: dict[tuple[str, str], tuple[FlipOutcome, str]] = {
-    (effects.CALLS, "different"): (
-        "different",
-        "how often",
-    ),
-    (effects.VALUES, "different"): (
-        "different",
-        "values of effects",
-    ),
-    (effects.VALUES, "expected difference"): (
-        "numerics drift, explained",
-        "fused drift",
-    ),
-    (effects.PURE, "expected difference"): (
-        "safe but slower or larger",
-        "pure calls",
-    ),
+    (effects.CALLS, "different"): ("different", "how often"),
+    (effects.VALUES, "different"): ("different", "values of effects"),
+    (effects.VALUES, "expected difference"): ("numerics drift, explained", "fused drift"),
+    (effects.PURE, "expected difference"): ("safe but slower or larger", "pure calls"),
 }
 
 

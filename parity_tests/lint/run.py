@@ -143,7 +143,6 @@ def _parsed(source: bytes) -> Module:
 
 # -- which files are linted ------------------------------------------------------------------------
 
-
 _PYTHON = (".py", ".pyi")
 _NOTEBOOK = ".ipynb"
 # Folders that hold other people's code, or none.
@@ -201,7 +200,8 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 # -- a deep stack ----------------------------------------------------------------------------------
-
+# LibCST's parser is native code that recurses. A few thousand brackets, or the terms of a long sum,
+# overflow the usual stack, which ends the whole process; a larger stack takes minutes for them.
 
 _Result = TypeVar("_Result")
 

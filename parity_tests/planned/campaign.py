@@ -279,6 +279,9 @@ def _tidied(runner: Runner, folder: Path) -> Runner:
 
 
 # -- whether a campaign goes on --------------------------------------------------------------------
+# Programs are known by what they are, wherever the command is called and however the store is
+# named: a shard runs in another directory, into another store. Variations of a search are those
+# that the store has, since the file that they came from grows while the campaign runs.
 
 
 def last_begun(plans: Sequence[StoredPlan], digest: str, shard: str) -> StoredPlan | None:

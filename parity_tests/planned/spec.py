@@ -388,7 +388,6 @@ _KEYS = sorted(
 
 # -- what is wrong with a spec, in words of TOML ---------------------------------------------------
 
-
 # What is written in brackets, where a table of a list is wanted.
 _TABLES = ("corpus", "library", "environment")
 _KNOWN = '{ tests = ["*::test_name"], why = "..." }'

@@ -47,7 +47,6 @@ def give_sign() -> None:
 
 # -- what JAX takes to trace, lower and compile ----------------------------------------------------
 
-
 _heard: list[float] = [0.0]  # in seconds, since this process started
 
 

@@ -307,7 +307,6 @@ class Worker:
 
 # -- where a process crashed -----------------------------------------------------------------------
 
-
 # "Fatal Python error: Aborted", or "Windows fatal exception: access violation".
 _HEAD = re.compile(r"^(?:Fatal Python error|Windows fatal exception): ", re.MULTILINE)
 _THREAD = re.compile(r"^Current thread .*\(most recent call first\):$", re.MULTILINE)

@@ -225,7 +225,9 @@ def hazard_of(kind: HazardKind, use: CapturedUse, what: str, fix: str) -> Hazard
 
 
 # -- whether two jaxprs are one program, whichever form their captured arrays have -----------------
-
+# In legacy a captured array is a constvar and leads the operands of each body that uses it; in
+# simplified it stands in Literals. Neither counts here: an operand is a captured value, or the
+# result of an earlier equation.
 
 # Parameters that count the operands that hold captured arrays, or the operands one by one.
 _COUNTS = (*CONST_COUNTS, "const_lengths")
