@@ -52,12 +52,13 @@ class ExportAdapter(jax.stages.Wrapped):
     @property
     def jaxpr(self) -> ClosedJaxpr:
         """The program as traced."""
-        return self.traced.jaxpr
+        closed_jaxpr: ClosedJaxpr = self.traced.jaxpr
+        return closed_jaxpr
 
     @property
     def fun_name(self) -> str:
         """The name of the function."""
-        return self.traced.fun_name
+        return str(self.traced.fun_name)
 
     def lower(
         self,

@@ -175,7 +175,7 @@ def _manifest(container: Container) -> dict[str, Any]:
             f"version {FORMAT_VERSION!r}"
         )
     try:
-        manifest = json.loads(container.metadata.get("manifest", ""))
+        manifest: dict[str, Any] = json.loads(container.metadata.get("manifest", ""))
     except (ValueError, RecursionError) as error:
         raise ContainerError(f"the manifest is not JSON ({error})") from error
     if not fits(manifest, _MANIFEST):

@@ -1,6 +1,6 @@
 """What every report is made of: a document is a tree of parts, whatever it is written in.
 
-No text in here is escaped or cut: the renderers of `reports.render` do it to all of it.
+No text in here is escaped or cut: the renderers of `reports.output` do it to all of it.
 """
 
 from __future__ import annotations

@@ -4,6 +4,9 @@ A new kind is its rows in `reports/rows/`, its document in `reports/documents/`,
 `KINDS`: commands, help texts, readers and writers go by it. Where it is read again,
 `constparity schema KIND > reports/schemas/KIND.schema.json` writes its schema.
 
+What `lint` and `doctor` find is no kind: it is about source files and installed packages, has JSON
+without a `schema_version`, and no command reads it.
+
 Rows and writers are imported at their first use: command lines name kinds and formats before.
 """
 
@@ -46,11 +49,13 @@ class Kind:
     @property
     def root(self) -> type[Row]:
         """The class of its rows."""
-        return _named("reports.rows", self.rows)
+        root: type[Row] = _named("reports.rows", self.rows)
+        return root
 
     def writer(self, format_: ReportFormat) -> Callable[..., str | bytes]:
         """Return the function that writes a format, one of `writers`."""
-        return _named("reports.output", self.writers[format_])
+        writer: Callable[..., str | bytes] = _named("reports.output", self.writers[format_])
+        return writer
 
 
 def _named(package: str, name: str) -> Any:
@@ -92,7 +97,7 @@ def kind_named(name: str) -> Kind:
 
 
 def kind_of(result: Row) -> Kind:
-    """Return the kind of a result; one that is not in `KINDS`, as of `doctor`, has JSON alone."""
+    """Return the kind of a result; one that is not in `KINDS` has JSON alone."""
     root = type(result)
     rows = f"{root.__module__.removeprefix('reports.rows.')}.{root.__name__}"
     alone = Kind(rows, rows, rows, has_document=False, option="")

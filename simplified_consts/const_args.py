@@ -94,7 +94,8 @@ def results_of(preamble: Preamble, request: ConstArgsRequest) -> Sequence[Any] |
     if not any(isinstance(c, jax.Array) and c.is_deleted() for c in plan.const_args):
         captured_arrays(plan, request.donated)
     key = device, strict, request.circumstances
-    return preamble.once(key, lambda: _run(program, device, strict, request))
+    results: Sequence[Any] = preamble.once(key, lambda: _run(program, device, strict, request))
+    return results
 
 
 def _run(

@@ -63,7 +63,7 @@ IMPORTS = [
     ("reports/views/flip.py", "import reports.output.files", REPORTS),
     ("reports/output/files.py", "import reports.store.writing", REPORTS),
     ("engine/ir/jaxprs.py", "import engine.ir.lifting", CIRCLES),
-    ("parity_tests/judge/sides.py", "import parity_tests.judge.judgement", CIRCLES),
+    ("parity_tests/judge/sides.py", "import parity_tests.judge.verdict", CIRCLES),
     (
         "legacy_closedjaxpr/lowering.py",
         "import simplified_consts.lowering",

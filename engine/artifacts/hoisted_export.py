@@ -55,7 +55,8 @@ class HeldConstant:
 def put(value: Any, where: Any = None) -> jax.Array:
     """Put a constant on devices at once, even during a trace of a program that calls an export."""
     with jax.ensure_compile_time_eval(), jax.enable_x64(True):  # without x64, 64 bits become 32
-        return jax.device_put(value, where)
+        placed: jax.Array = jax.device_put(value, where)
+        return placed
 
 
 @jax.tree_util.register_pytree_with_keys_class

@@ -73,7 +73,8 @@ def parse_policy(value: Any, what: str) -> ConstantPolicy | None:
         raise ValueError(
             f"{what} must be hashable, because it is part of cache keys, got {value!r}"
         ) from error
-    return value
+    policy: ConstantPolicy = value
+    return policy
 
 
 def parse_precompute(value: Any, what: str) -> Precompute:

@@ -53,7 +53,7 @@ class CapturedConstant:
     @property
     def aval(self) -> str:
         """The type of the array as JAX writes it, as in `float32[64,64]`."""
-        return jax_internals.typeof(self.value).str_short()
+        return str(jax_internals.typeof(self.value).str_short())
 
     def captured_at(self) -> tuple[str, int, str] | None:
         """Return file, line and function of the first use; None if the array is only an output."""

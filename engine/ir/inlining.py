@@ -13,8 +13,16 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from engine import jax_internals
-from engine.ir.contents import contents_of
-from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Var, bodies_of, consts_of, is_hoistable
+from engine.ir.jaxprs import (
+    Body,
+    ClosedJaxpr,
+    JaxprEqn,
+    Var,
+    bodies_of,
+    consts_of,
+    contents_of,
+    is_hoistable,
+)
 from engine.ir.lifting import is_array, lift
 from engine.ir.rewriting import BodyRewriting
 from engine.ir.unsupported import refuse_unsupported

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Hashable
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -18,8 +18,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 from engine import jax_internals
 from engine.configuration.settings import embedded_constants_max_bytes
-from engine.ir.contents import contents_of
-from engine.jax_internals import Body, bodies_of, consts_of
+from engine.jax_internals import Body, bodies_of, consts_of, open_part
 
 __all__ = [
     "Body",
@@ -32,6 +31,7 @@ __all__ = [
     "bodies_of",
     "constant_key",
     "consts_of",
+    "contents_of",
     "is_hoistable",
     "is_literalable",
     "jaxpr_const_args",
@@ -166,3 +166,50 @@ def _scan(jaxpr: Body, embed_threshold: int) -> dict[Hashable, Any]:
             for key, value in _const_args(body, embed_threshold).items():
                 found.setdefault(key, value)
     return found
+
+
+# -- contents --------------------------------------------------------------------------------------
+# The steps of a first call ask the same of each program: which arrays it holds, and whether there
+# is a body to enter. One walk answers all of them, because a walk over the equations is most of
+# what such a question takes. JAX never changes a body, so the answer holds while the body lives.
+
+
+class Contents(NamedTuple):
+    """The parts of a body that are neither variables nor plain equations, in program order.
+
+    - `literals`: those of outputs, then those of equations. Literals and not their values, because
+      `snapshot` replaces the value of a Literal.
+    - `nested`: the equations that have bodies, each with its bodies.
+    """
+
+    literals: list[Literal]
+    nested: list[tuple[JaxprEqn, list[Body]]]
+
+
+_contents: weakref.WeakKeyDictionary[Body, Contents] = weakref.WeakKeyDictionary()
+
+
+def contents_of(body: Body) -> Contents:
+    """Return the contents of a body, without those of the bodies within it.
+
+    Example::
+
+        [literal] = contents_of(engine.make_jaxpr(lambda x: x + 1)(2.0)).literals
+    """
+    body = open_part(body)  # what several closed bodies share
+    contents = _contents.get(body)
+    if contents is None:
+        contents = _contents[body] = _walked(body)
+    return contents
+
+
+def _walked(body: Body) -> Contents:
+    literals = [atom for atom in body.outvars if isinstance(atom, Literal)]
+    nested = []
+    for eqn in body.eqns:
+        for atom in eqn.invars:
+            if isinstance(atom, Literal):
+                literals.append(atom)
+        if eqn.params and (bodies := bodies_of(eqn)):
+            nested.append((eqn, bodies))
+    return Contents(literals, nested)

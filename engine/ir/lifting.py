@@ -30,7 +30,6 @@ from engine.ir.closures import (
     remembered_order,
     with_names,
 )
-from engine.ir.contents import contents_of
 from engine.ir.jaxprs import (
     Body,
     ClosedJaxpr,
@@ -39,6 +38,7 @@ from engine.ir.jaxprs import (
     Var,
     bodies_of,
     constant_key,
+    contents_of,
 )
 from engine.ir.rewriting import BodyRewriting
 from engine.jax_internals import is_body, replaced

@@ -80,7 +80,8 @@ class BodyRewriting:
         params = self.params(eqn)
         if params is eqn.params and _are_same(invars, eqn.invars):
             return eqn
-        return eqn.replace(invars=invars, params=params)
+        eqn = eqn.replace(invars=invars, params=params)
+        return eqn
 
 
 def _are_same(values: Any, others: Any) -> bool:

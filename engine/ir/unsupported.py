@@ -11,8 +11,16 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from engine import jax_internals
-from engine.ir.contents import contents_of
-from engine.ir.jaxprs import Body, ClosedJaxpr, JaxprEqn, Literal, bodies_in, bodies_of, consts_of
+from engine.ir.jaxprs import (
+    Body,
+    ClosedJaxpr,
+    JaxprEqn,
+    Literal,
+    bodies_in,
+    bodies_of,
+    consts_of,
+    contents_of,
+)
 
 REDUCERS = frozenset({"reduce", "reduce_window"})
 

@@ -64,14 +64,6 @@ from engine.jax_internals.executable_parts import (
     executable_parts,
     platform_version,
 )
-from engine.jax_internals.export_parts import (
-    argument_info,
-    call_exported,
-    can_be_exported,
-    cotangent,
-    exported_shardings,
-    tangent_aval,
-)
 from engine.jax_internals.hooks import tell_captures, tell_traces
 from engine.jax_internals.inlined_constants import arrays_made_by, inlined_constants
 from engine.jax_internals.jaxprs import (
@@ -134,12 +126,18 @@ from engine.jax_internals.source_info import (
     user_frames,
 )
 from engine.jax_internals.stages import (
+    argument_info,
     argument_types_of,
     aval_of,
+    call_exported,
     call_params,
+    can_be_exported,
+    cotangent,
+    exported_shardings,
     lowering_of,
     params_of,
     replace_const_args,
+    tangent_aval,
     types_beside,
 )
 from engine.jax_internals.tracing import (

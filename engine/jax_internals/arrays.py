@@ -87,7 +87,7 @@ def follows_arguments_as_it_is(value: Any) -> bool:
     try:
         layout = value._pjrt_layout
     except jax.errors.JaxRuntimeError:  # the platform has no layouts
-        return pxla.is_default_layout(value.format.layout, sharding, value.aval)
+        return bool(pxla.is_default_layout(value.format.layout, sharding, value.aval))
     return _is_default_layout(layout, sharding._device_assignment[0], value.aval)
 
 
@@ -96,4 +96,4 @@ def follows_arguments_as_it_is(value: Any) -> bool:
 def _is_default_layout(layout: Any, device: jax.Device, aval: Any) -> bool:
     """Call `pxla.is_default_layout` on a layout of PJRT; cached, because converting one is slow."""
     layout = jax.experimental.layout.Layout.from_pjrt_layout(layout)
-    return pxla.is_default_layout(layout, jax.sharding.SingleDeviceSharding(device), aval)
+    return bool(pxla.is_default_layout(layout, jax.sharding.SingleDeviceSharding(device), aval))

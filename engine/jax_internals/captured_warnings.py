@@ -47,4 +47,7 @@ def _all_frames_where_asked() -> contextlib.AbstractContextManager[None]:
     """Let JAX report all frames for -1, as its message promises; its report fails (jax 0.10.2)."""
     if config.captured_constants_report_frames.value >= 0:
         return contextlib.nullcontext()
-    return config.captured_constants_report_frames(sys.maxsize)
+    frames: contextlib.AbstractContextManager[None] = config.captured_constants_report_frames(
+        sys.maxsize
+    )
+    return frames

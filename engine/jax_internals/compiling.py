@@ -103,4 +103,4 @@ def register_cache(cache: Any, name: str) -> None:
 
 def const_shardings(executable: Any, count: int) -> Sequence[Any]:
     """Return the shardings of the first `count` inputs of an executable: its const args."""
-    return executable._in_shardings[:count]
+    return list(executable._in_shardings[:count])

@@ -82,7 +82,7 @@ def _is_invariant(loop: Any, index: int) -> bool:
     """Say whether each iteration of a stablehlo.while passes an operand on unchanged."""
     body = loop.regions[1].blocks[0]
     last = list(body.operations)[-1]
-    return last.operands[index] == body.arguments[index]
+    return bool(last.operands[index] == body.arguments[index])
 
 
 def _functions(module: Any) -> dict[str, Any]:
@@ -91,7 +91,7 @@ def _functions(module: Any) -> dict[str, Any]:
 
 
 def _symbol(attribute: Any) -> str:
-    return attribute.value
+    return str(attribute.value)
 
 
 def _argument_attributes(function: Any) -> list[Any]:

@@ -34,7 +34,7 @@ def num_scan_consts(params: Mapping[str, Any]) -> int:
     """Return the number of constants among the operands of a scan."""
     if "ft_in" in params:
         return len(params["ft_in"].unpack()[0])
-    return params["num_consts"]
+    return int(params["num_consts"])
 
 
 def with_scan_consts(params: Mapping[str, Any], count: int) -> dict[str, Any]:

@@ -151,7 +151,7 @@ class CallCache:
 
     def call_derived(
         self, params: dict[str, Any], operands: Sequence[Any], cache_miss: Callable[..., Any]
-    ) -> Any:
+    ) -> Sequence[Any]:
         """Call a program that JAX derived from an engine program; in C++ after the first call."""
         rest = tuple((name, value) for name, value in params.items() if name != "jaxpr")
         name = params["name"]
@@ -160,7 +160,7 @@ class CallCache:
 
     def flat_dispatcher(
         self, function: Callable[..., Any], params: dict[str, Any], cache_miss: Callable[..., Any]
-    ) -> Any:
+    ) -> Callable[..., Sequence[Any]]:
         """Make jaxlib's callable for a traced program, from flat operands to flat results.
 
         `function`, the key in the table, must live as long as calls are to be quick. `params` are
@@ -175,7 +175,7 @@ class CallCache:
             donate_argnums=tuple(i for i, d in enumerate(params["donated_invars"]) if d),
             **shardings,
         )
-        return _jaxlib.pjit(
+        call: Callable[..., Sequence[Any]] = _jaxlib.pjit(
             params["name"],
             function,
             cache_miss,
@@ -186,6 +186,7 @@ class CallCache:
             pxla.cc_shard_arg,
             self._cache,
         )
+        return call
 
 
 @_util.weakref_lru_cache
@@ -210,7 +211,7 @@ def _function_of(
 
 def evaluated(closed_jaxpr: ClosedJaxpr, operands: Sequence[Any]) -> Sequence[Any]:
     """Evaluate a program equation by equation, as JAX does where jit is disabled."""
-    return core.jaxpr_as_fun(closed_jaxpr)(*operands)
+    return list(core.jaxpr_as_fun(closed_jaxpr)(*operands))
 
 
 class WatchedJitInfo(pjit.PjitInfo):

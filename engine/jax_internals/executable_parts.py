@@ -78,7 +78,7 @@ def _cpu_fingerprint() -> int:
     devices of the client, so this makes a client with one device, in a millisecond.
     """
     client = _jaxlib.get_tfrt_cpu_client(asynchronous=True, num_devices=1)
-    return _jaxlib.get_topology_for_devices(client.devices()).fingerprint()
+    return int(_jaxlib.get_topology_for_devices(client.devices()).fingerprint())
 
 
 def executable_parts(executable: Executable, in_tree: Any, out_tree: Any) -> ExecutableParts:
@@ -147,9 +147,9 @@ def _abstract(sharding: Any) -> Any:
     return sharding.update(mesh=sharding.mesh.abstract_mesh)
 
 
-def all_input_avals(executable: Executable) -> Sequence[Any]:
+def all_input_avals(executable: Executable) -> list[Any]:
     """Return the avals of all const args and arguments, used or not."""
-    return executable._unloaded_executable.all_args_info.in_avals
+    return list(executable._unloaded_executable.all_args_info.in_avals)
 
 
 def executable_of(parts: ExecutableParts, devices: Sequence[jax.Device]) -> Executable:

@@ -123,7 +123,7 @@ def _execute_named_programs(execute: Callable[..., Sequence[Any]]) -> None:
     Without this hook `jax.grad(engine.jit(f))(x)` would silently execute its derived programs
     through stock JAX.
     """
-    stock = pjit.jit_p.impl
+    stock: Callable[..., Sequence[Any]] = pjit.jit_p.impl
 
     def implementation(*args: Any, **params: Any) -> Sequence[Any]:
         if type(params["name"]) is ProgramName:
@@ -241,7 +241,7 @@ def _tell_the_side(traced_form: Callable[[], bool | None], owners: set[str]) -> 
         def value(self) -> bool:
             simplified = traced_form()
             if simplified is None or _package_of_the_reader() in owners:
-                return own_value(self)
+                return bool(own_value(self))
             return simplified
 
     flag.__class__ = FlagOfTheTrace
@@ -252,4 +252,4 @@ def _package_of_the_reader() -> str:
     frame = sys._getframe(2)
     while frame.f_globals is vars(config) and frame.f_back is not None:
         frame = frame.f_back
-    return frame.f_globals.get("__name__", "").partition(".")[0]
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -64,7 +64,8 @@ def nbytes(value: Any) -> int:
 
 @functools.lru_cache(maxsize=4096)
 def _nbytes(aval: Any) -> int:
-    return aval.size * aval.dtype.itemsize
+    nbytes: int = aval.size * aval.dtype.itemsize
+    return nbytes
 
 
 def is_plain_array(value: Any) -> bool:
@@ -167,6 +168,6 @@ def prunes_operands(primitive: core.Primitive) -> bool:
     return primitive in _partial_eval.dce_rules
 
 
-def argument_names(closed_jaxpr: ClosedJaxpr) -> Sequence[str]:
+def argument_names(closed_jaxpr: ClosedJaxpr) -> list[str]:
     """Return the names of the arguments of a program, for messages."""
-    return closed_jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals))
+    return list(closed_jaxpr.debug_info.safe_arg_names(len(closed_jaxpr.in_avals)))

@@ -56,7 +56,7 @@ class _Held:
 
 def jax_embedded_constants_max_bytes() -> int:
     """Return JAX's own embed threshold, in bytes."""
-    return config.embedded_constants_max_bytes.value
+    return int(config.embedded_constants_max_bytes.value)
 
 
 def jax_flag_in_lowering(simplified: bool) -> Sequence[tuple[Any, Any]]:
@@ -72,7 +72,7 @@ def jax_flag_in_lowering(simplified: bool) -> Sequence[tuple[Any, Any]]:
 
 def captured_constants_warn_bytes() -> int:
     """Return JAX's limit above which captured constants are reported; below 0 they never are."""
-    return config.captured_constants_warn_bytes.value
+    return int(config.captured_constants_warn_bytes.value)
 
 
 class Settings:

@@ -37,7 +37,9 @@ def names_inside(names: Any, eqn: core.JaxprEqn) -> Any:
 def named_within(names: Any, eqn: core.JaxprEqn) -> core.JaxprEqn:
     """Return an equation moved out of a function or loop of name stack `names`, which it keeps."""
     name_stack = names + eqn.source_info.name_stack
-    return eqn.replace(source_info=eqn.source_info.replace(name_stack=name_stack))
+    source_info = eqn.source_info.replace(name_stack=name_stack)
+    eqn = eqn.replace(source_info=source_info)
+    return eqn
 
 
 def user_frames(source_info: Any, count: int) -> list[tuple[str, int, str]]:

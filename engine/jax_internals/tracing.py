@@ -95,7 +95,8 @@ def check_arguments(args: Sequence[Any]) -> list[Any]:
 
 def bind_jit(args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
     """Apply JAX's jit primitive, for which every transformation has a rule."""
-    return pjit.jit_p.bind(*args, **params)
+    results: list[Any] = pjit.jit_p.bind(*args, **params)
+    return results
 
 
 class ProgramName(str):

@@ -200,7 +200,8 @@ def compile_shared(computation: Any, **options: Any) -> jax_internals.Executable
     Source: `MeshComputation.compile` (jax 0.10.2).
     """
     if not computation.const_args:
-        return computation.lowered.compile(**options)
+        executable: jax_internals.Executable = computation.lowered.compile(**options)
+        return executable
     is_shared = _shares.get() and not jax_internals.holds_callbacks(computation)
     return jax_internals.compile_into(
         computation, _executables_of_text if is_shared else lambda module: {}, options

@@ -132,7 +132,7 @@ def _is_embedded_value(value: Any, embed_threshold: int) -> bool:
         if not value.is_fully_addressable:
             return False
     if _is_array(value):
-        return value.ndim == 0 or value.nbytes <= min(embed_threshold, MOST_BYTES)
+        return bool(value.ndim == 0 or value.nbytes <= min(embed_threshold, MOST_BYTES))
     return isinstance(value, (bool, int)) or _is_number(value)
 
 

@@ -31,8 +31,8 @@ from parity_tests.cli.init import init
 from parity_tests.cli.lint import lint
 from parity_tests.cli.matrix import matrix
 from parity_tests.cli.merge import merge
+from parity_tests.cli.options import with_options
 from parity_tests.cli.prove import prove
-from parity_tests.cli.records import with_options
 from parity_tests.cli.reduce import reduce
 from parity_tests.cli.report import report
 from parity_tests.cli.run import run
@@ -125,11 +125,11 @@ def _of_usage() -> tuple[type[Exception], ...]:
 
     They are imported where one is to be told from others.
     """
-    from parity_tests.campaign.cluster import ClusterError
-    from parity_tests.campaign.spec import SpecError
-    from parity_tests.campaign.tasks import ShardError
     from parity_tests.evidence.saved import SavedError
     from parity_tests.jobs import ProjectError
+    from parity_tests.planned.cluster import ClusterError
+    from parity_tests.planned.spec import SpecError
+    from parity_tests.planned.tasks import ShardError
     from parity_tests.processes.interpreters import InterpreterError
     from parity_tests.run.collection import SidesError
     from parity_tests.run.folder import ResumeError

@@ -17,7 +17,7 @@ from parity_tests.cli.reasons_once import told_once
 from parity_tests.cli.run_view import indented, print_flip, print_headline, print_measured
 from parity_tests.cli.terminal import FLIP_STYLES, LETTERS, STYLES, TONE_STYLES, say
 from reports import document as cells
-from reports.render.caps import Caps, capped_table
+from reports.output.caps import Caps, capped_table
 from reports.rows import Campaign, Hazard, ProgramRow, Side, worst_first
 from reports.views import ledger as ledger_view
 from reports.views.texts import visible

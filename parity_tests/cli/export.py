@@ -81,7 +81,7 @@ def _module(exported: HoistedExport, order: int) -> str:
     from engine.artifacts.container import ContainerError
 
     try:
-        return exported.mlir_module()
+        return str(exported.mlir_module())
     except jax.errors.JaxRuntimeError as error:
         raise ContainerError(f"program.{order} has no StableHLO that is one ({error})") from error
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
-from parity_tests.cli.options import Judging, Report, Reporting, Store, needs_store
-from parity_tests.cli.records import with_options
+from parity_tests.cli.options import Judging, Reporting, Store, needs_store, with_options
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -128,7 +127,10 @@ def trend(
     last: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The last N runs.", show_default="all")
     ] = None,
-    report: Report = None,
+    report: Annotated[
+        list[str] | None,
+        typer.Option(metavar="svg:PATH", help="Write the lines as a plot. Repeatable."),
+    ] = None,
     no_color: NoColor = False,
 ) -> None:
     """Draw a metric over the runs of a store, in the terminal and as svg:PATH.

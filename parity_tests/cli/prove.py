@@ -98,7 +98,7 @@ def prove(
     """
     from parity_tests.run.options import CampaignOptions
     from parity_tests.run.proving import prove as proved
-    from reports.rows.fail_rules import broken_by_proofs
+    from reports.rows.fail_rules import broken
 
     judging = Judging(fail_on, exit_zero, of_proofs=True)
     on_sides, chosen = parse_sides(sides), choosing.choose(targets or ())
@@ -127,11 +127,11 @@ def prove(
         _print_numbers(proofs)
     else:
         print_proofs(console, proofs, details=display.details)
-    broken = broken_by_proofs(proofs, judging.rules)
+    found = broken(proofs, judging.rules)
     write_reports(context, console, requests, proofs, judging.rules)
     if not numbers:
-        print_broken(console, broken)
-    exit_by(context, console, broken, judging)
+        print_broken(console, found)
+    exit_by(context, console, found, judging)
 
 
 def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:

@@ -12,4 +12,5 @@ _table.flags.writeable = False  # a writeable array would be a hazard of its own
 @program(args=(np.ones(64, np.float32),))
 def captured_twice(x: jax.Array) -> jax.Array:
     """Use a captured array of 256 bytes in a program, and in a function within it."""
-    return jax.jit(lambda y: y + _table)(x) * _table
+    shifted: jax.Array = jax.jit(lambda y: y + _table)(x)
+    return shifted * _table

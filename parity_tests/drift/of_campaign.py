@@ -16,10 +16,10 @@ from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.row_draft import RowDraft
+from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
-from parity_tests.processes.refusing_folder import note_refusal
 from reports.rows import Environment, ProgramRow, Side
 
 # By the number of a program: the evidence of a side, the arbiter's outputs, and the job that runs

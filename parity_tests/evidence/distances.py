@@ -234,4 +234,5 @@ def _product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def _is_less(one: tuple[Array, Array], other: tuple[Array, Array]) -> Array:
-    return (one[0] < other[0]) | ((one[0] == other[0]) & (one[1] < other[1]))
+    is_less: Array = (one[0] < other[0]) | ((one[0] == other[0]) & (one[1] < other[1]))
+    return is_less

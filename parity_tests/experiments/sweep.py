@@ -146,7 +146,8 @@ def _timed(variants: Variants, thresholds: Sequence[int], samples: int, tell: Pr
 
 
 def _fresh_compilation(variants: Variants, threshold: int) -> Callable[[], object]:
-    return variants.lower_under(threshold).compile
+    compilation: Callable[[], object] = variants.lower_under(threshold).compile
+    return compilation
 
 
 def _warm_call(variants: Variants, compiled: Any) -> Callable[[], object]:

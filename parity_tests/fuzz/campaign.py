@@ -13,7 +13,7 @@ from parity_tests.fuzz import rendering
 from parity_tests.fuzz.recipe import Block, Piece, Recipe, RecipeArray, uses, walk
 from parity_tests.fuzz.rendering import CATALOGUE
 from parity_tests.judge.proofs import deciding, kind_of
-from parity_tests.judge.refused_by_stock import is_refused
+from parity_tests.judge.verdict import is_refused
 from parity_tests.processes.protocol import Progress
 from parity_tests.reduce.draft_to_python import in_docstring
 from parity_tests.reduce.rounds import smallest

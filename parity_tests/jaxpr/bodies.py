@@ -206,13 +206,17 @@ def _hijax(equation: Any) -> Call | None:
     """Read a hijax primitive, the one param: an object that may hold a body or a traced stage.
 
     With `jax_custom_jvp3`, `jax_custom_vjp3` and `jax_remat3` (jax 0.12.0), functions with rules
-    for derivatives and checkpointed ones are such primitives.
+    for derivatives and checkpointed ones are such primitives. One whose body takes other inputs
+    than its operands, as `lax.custom_root`, does more than call it.
     """
     [primitive] = equation.params.values()
     held = vars(primitive).values()
     found = [value if is_body(value) else getattr(value, "jaxpr", None) for value in held]
     bodies = [value for value in found if is_body(value)]
-    return Call(bodies[0], len(equation.invars)) if len(bodies) == 1 else None
+    if len(bodies) != 1:
+        return None
+    operands = len(equation.invars)
+    return Call(bodies[0], operands, is_opaque=len(inner(bodies[0]).invars) != operands)
 
 
 _TABLE: dict[str, Callable[[Any], Structure | None]] = {

@@ -72,11 +72,11 @@ def operations_of(equation: Any) -> float:
         return 0.0
     if name == "dot_general":
         (contracted, _), _ = equation.params["dimension_numbers"]
-        depth = math.prod(_shape(equation.invars[0])[axis] for axis in contracted)
+        depth: int = math.prod(_shape(equation.invars[0])[axis] for axis in contracted)
         return 2.0 * _size(equation.outvars) * depth
     if name == "conv_general_dilated":
         kernel = _shape(equation.invars[1])
-        features = kernel[equation.params["dimension_numbers"].rhs_spec[0]]
+        features: int = kernel[equation.params["dimension_numbers"].rhs_spec[0]]
         return 2.0 * _size(equation.outvars) * math.prod(kernel) / max(features, 1)
     results, operands = _size(equation.outvars), _size(equation.invars)
     if name.startswith("reduce_window"):
@@ -291,7 +291,7 @@ def _repeats(equation: Any) -> bool:
     if equation.primitive.name != "broadcast_in_dim":
         return False
     sizes = [math.prod(atom.aval.shape) for atom in (*equation.invars[:1], *equation.outvars)]
-    return sizes[-1] > sizes[0]
+    return bool(sizes[-1] > sizes[0])
 
 
 def _is_work(equation: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Times that one process of each side leaves beyond doubt, without further rounds.
+"""Times, and limits exceeded, that one process of each side leaves beyond doubt.
 
 The calls of one process are few and share its luck, so only what is coarse can be told from them.
 The interval of a ratio goes from the fast calls of the right side over the slow calls of the left
@@ -24,7 +24,7 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from reports.rows import StageTimes, TimeMetric
+from reports.rows import Failure, Observation, StageTimes, TimeMetric
 
 ERROR = 1e-3  # of each bound
 LEFT_OUT = 10  # one of so many calls, at each end
@@ -221,3 +221,30 @@ def chance_apart(sizes: tuple[int, int], skipped: tuple[int, int] = (0, 0)) -> f
         for below in range(n - of_left, n + 1)
     )
     return orders / math.comb(n + m, n)
+
+
+# -- a limit that one side exceeds -----------------------------------------------------------------
+
+# A side that stays this far below a limit leaves no doubt that another one should, too.
+_FAR_BELOW = 10
+
+
+def is_beyond_doubt(failure: Failure, other: Observation) -> bool:
+    """Say whether a side exceeded a limit that another side stays far below.
+
+    Example::
+
+        is_beyond_doubt(after.failure, before)
+    """
+    needed = taken(other, failure)
+    return failure.limit is not None and needed is not None and needed * _FAR_BELOW < failure.limit
+
+
+def taken(observation: Observation, failure: Failure) -> float | None:
+    """Return what a side took of the resource that a failure is about; None where not measured."""
+    times, memory = observation.times, observation.host_memory
+    if failure.kind == "timeout" and times is not None:
+        return times.trace + times.lower + times.compile + times.first_call
+    if failure.kind == "memory" and memory is not None:
+        return max(memory.trace_and_lower, memory.compile)
+    return None

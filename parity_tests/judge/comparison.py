@@ -6,6 +6,7 @@ Times are listed and not judged: they are few samples of one process each.
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,15 +16,15 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge import calls_as_written, effects, later_calls
-from parity_tests.judge.captured_values import CAPTURED_VALUES, told_apart
 from parity_tests.judge.conditions import ruling_on
 from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
 from parity_tests.judge.sides import Pair
-from reports.rows import Check, Comparison, LeafComparison, Observation, metrics
+from reports.rows import CapturedArray, Check, Comparison, LeafComparison, Observation, metrics
 from reports.rows.check_names import OF_PROGRAMS
 from reports.rows.comparison import ComparisonOutcome
 from reports.rows.metric_records import LeafProperty, Metric
 from reports.rows.metric_rules import Rule
+from reports.views.ledger import listed, place
 from reports.views.texts import counted
 
 DIFF_LINES = 12
@@ -328,3 +329,42 @@ def _held(check: Check | None) -> str:
     if check is None or not check.measured:
         return "not measured"
     return "holds" if check.holds else "fails"
+
+
+# -- captured arrays that two sides do not share, in words -----------------------------------------
+
+CAPTURED_VALUES = "captured values"
+
+
+def told_apart(pair: Pair) -> tuple[str, str]:
+    """Return, for each side, the arrays whose values the other one does not have.
+
+    Example::
+
+        told_apart(pair)[0] == "float32[3] at model.py:12"
+    """
+    return _alone(pair.left, pair.right), _alone(pair.right, pair.left)
+
+
+def _alone(of: Observation, other: Observation) -> str:
+    left = Counter(map(_content, other.ledger))
+    arrays = []
+    for array in of.ledger:
+        if left[_content(array)] > 0:
+            left[_content(array)] -= 1
+        else:
+            arrays.append(array)
+    if arrays:
+        return listed([_in_words(each) for each in arrays])
+    # Large arrays have no digests of their own, and arrays that are alike may be captured twice.
+    captured = of.jaxpr.captured_arrays if of.jaxpr else len(of.ledger)
+    return counted(captured, "captured array")
+
+
+def _content(array: CapturedArray) -> tuple[object, ...]:
+    return array.shape, array.dtype, array.sha256
+
+
+def _in_words(array: CapturedArray) -> str:
+    type_ = f"{array.dtype}[{','.join(map(str, array.shape))}]"
+    return f"{type_} at {place(array.file, array.line)}" if array.file else type_

@@ -1,4 +1,4 @@
-"""The costs of a flip, as reasons of its verdict: time and memory."""
+"""The costs and gains of a flip, as reasons of its verdict: time and memory."""
 
 from __future__ import annotations
 
@@ -226,3 +226,46 @@ def _cause_of_size(flip: AcrossFlip, metric: Metric, more: int) -> tuple[str, st
         if (moved := _moved(flip)) and 2 * moved.bytes >= more:
             return _of_moved(flip, moved)
     return "", flip.largest, advice("inline")
+
+
+# -- gains: the same limits, the other way round ---------------------------------------------------
+
+
+def gains(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield what is faster or smaller after the flip, as `safe` reasons.
+
+    Example::
+
+        [each.what for each in gains(flip, before, after)] == ["compile 60.0 s to 670 ms"]
+    """
+    for time in flip.times:
+        if time.verdict == "faster":
+            said = f"{time.metric} takes {humanise_ratio(time.ratio)} as long"
+            yield _gain(time.metric, said, time.ratio, None)
+    if before.times and after.times and all(t.verdict == "not measured" for t in flip.times):
+        for stage in beyond_doubt.slower_stages(after.times, before.times):
+            old, new = (getattr(each, stage) for each in (before.times, after.times))
+            yield _faster(stage, old, new)
+    for metric in metrics.METRICS:
+        yield from _smaller(metric, before, after)
+
+
+def _faster(stage: TimeMetric, old: float, new: float) -> FlipReason:
+    said = f"{stage} {humanise_seconds(old)} to {humanise_seconds(new)}"
+    return _gain(stage, said, new / old, new - old)
+
+
+def _smaller(metric: Metric, before: Observation, after: Observation) -> Iterator[FlipReason]:
+    limit = metric.larger
+    if limit is None or not (limit.only_where(before) and limit.only_where(after)):
+        return
+    old, new = metric.read(before), metric.read(after)
+    if old is not None and new is not None and limit.is_exceeded(new, old):
+        said = f"{limit.what} {humanise_bytes(old)} to {humanise_bytes(new)}"
+        yield _gain(metric.name, said, new / old, new - old)
+
+
+def _gain(subject: str, what: str, ratio: float, more: float | None) -> FlipReason:
+    return FlipReason(
+        outcome="safe", kind="gain", subject=subject, what=what, ratio=ratio, more=more
+    )

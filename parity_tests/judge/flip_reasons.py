@@ -9,14 +9,18 @@ from packaging.version import Version
 from parity_tests.advice import advice
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.exception_texts import are_alike, first_line
-from parity_tests.judge import calls_as_written, effect_reasons, effects, reasons_as_written
-from parity_tests.judge.across_flip import AcrossFlip, lines_of
+from parity_tests.judge import calls_as_written, effects, reasons_as_written
+from parity_tests.judge.across_flip import (
+    AcrossFlip,
+    lines_of,
+    pair_before_flip,
+    what_differs_too,
+    what_helps,
+)
+from parity_tests.judge.beyond_doubt import is_beyond_doubt
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
-from parity_tests.judge.limits_exceeded import is_beyond_doubt
 from parity_tests.judge.reading_reasons import of_read, read_that_changes
-from parity_tests.judge.same_mode import pair_before_flip, what_differs_too, what_helps
-from parity_tests.judge.written_arrays import OF_VALUES, of_written
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -29,9 +33,9 @@ from reports.rows import (
     Side,
     metrics,
 )
-from reports.rows.check_names import AS_WRITTEN, DONATING, OF_SPEED, PLACED
+from reports.rows.check_names import AGREE, AS_WRITTEN, DONATING, OF_SPEED, PLACED
 from reports.rows.observation import OF_LIMITS
-from reports.views.ledger import place
+from reports.views.ledger import listed, place
 
 # What XLA does to one of two programs that compute the same: the advice within the tolerance, and
 # beyond it, where the program magnifies a rounding, the sign of a NaN, or a zero.
@@ -162,7 +166,7 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
         if outcome in ("different", "not compared") or (outcome == "not judged" and new):
             yield reasons_as_written.of_calls(flip, comparison)
     elif metric in effects.METRICS:
-        yield from effect_reasons.of_effects(flip, metric)
+        yield from of_effects(flip, metric)
     elif read and metric not in OF_SPEED and not is_told_here(metric):
         if metric == "outputs":
             said = f"outputs are different in their values: {comparison.detail}"
@@ -339,3 +343,74 @@ def of_hazards(flip: AcrossFlip, hazards: Sequence[Hazard]) -> FlipReason:
         where=lines_of(hazards),
         action=hazard.fix,
     )
+
+
+# -- arrays that a program captures and writes to --------------------------------------------------
+
+# What a write decides: the results of the first call, and those of the later ones.
+OF_VALUES = ("outputs", AGREE)
+
+
+def of_written(flip: AcrossFlip, comparison: Comparison) -> FlipReason:
+    """Return the reason for other values where a captured NumPy array was written to.
+
+    Example::
+
+        of_written(flip, outputs).action.startswith("capture a copy")
+    """
+    hazard = flip.hazard("writeable NumPy array")
+    is_outputs = comparison.metric == "outputs"
+    said = "outputs are different in their values" if is_outputs else comparison.metric
+    return FlipReason(
+        outcome="different",
+        kind="outputs" if is_outputs else "structure or count",
+        subject=comparison.metric,
+        what=f"{said}: {comparison.detail}; a captured array holds other values after the "
+        "calls than before: the program writes to it, and stock simplified on a CPU computes with "
+        "the new ones",
+        where=_where(flip, hazard or ()),
+        action=hazard[0].fix if hazard else advice("capture a copy"),
+    )
+
+
+def _where(flip: AcrossFlip, hazards: Sequence[Hazard]) -> str:
+    """Return the lines of the arrays, in the words of the hazard where it is about the same."""
+    lines = {(each.file, each.line) for each in flip.written}
+    if {(each.file, each.line) for each in hazards} == lines:
+        return lines_of(hazards)
+    return listed([place(*each) for each in sorted(lines)])
+
+
+# -- effects ---------------------------------------------------------------------------------------
+
+_OUTCOMES: dict[tuple[str, str], tuple[FlipOutcome, str]] = {
+    (effects.CALLS, "different"): ("different", "how often"),
+    (effects.VALUES, "different"): ("different", "values of effects"),
+    (effects.VALUES, "expected difference"): ("numerics drift, explained", "fused drift"),
+    (effects.PURE, "expected difference"): ("safe but slower or larger", "pure calls"),
+}
+
+
+def of_effects(flip: AcrossFlip, metric: str) -> Iterator[FlipReason]:
+    """Yield the reasons that the findings of one metric of effects are."""
+    before, after = flip.before, flip.after
+    if not (before and after and before.effects and after.effects):
+        return
+    for each in effects.findings(before.effects, after.effects):
+        if each.metric == metric:
+            outcome, name = _OUTCOMES[each.metric, each.outcome]
+            what = f"{each.metric}: {each.what}"
+            if outcome == "different" and (read := read_that_changes(flip)):
+                yield of_read("structure or count", what, read)
+                continue
+            action = advice(name)
+            if outcome == "different" and flip.hazard("reads the flag"):
+                action = flip.how_to_find_the_culprit
+            yield FlipReason(
+                outcome=outcome,
+                kind="structure or count",
+                subject="effects",
+                what=what,
+                where=each.place,
+                action=action,
+            )

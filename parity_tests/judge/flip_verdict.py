@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 
 from parity_tests.judge import (
     flip_costs,
-    flip_gains,
     flip_reasons,
     flip_work,
     proofs,
@@ -120,7 +119,7 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         yield from flip_work.of_flops(flip, before, after)
         yield from flip_work.of_arrays(before, after)
         yield from flip_costs.costs(flip, before, after)
-        yield from flip_gains.gains(flip, before, after)
+        yield from flip_costs.gains(flip, before, after)
     for hazards in flip.hazards:
         yield flip_reasons.of_hazards(flip, hazards)
     numbers = before.numbers if before is not None else None

@@ -283,7 +283,7 @@ def _other_bits(inputs: str, before: Value, after: Value) -> OtherBits | None:
 
 
 def _is_complex(array: Array) -> bool:
-    return array.dtype.kind == "c"
+    return bool(array.dtype.kind == "c")
 
 
 # -- before anything runs --------------------------------------------------------------------------

@@ -7,18 +7,22 @@ is an "expected difference" and decides nothing.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.evidence.values import Value
 from parity_tests.exception_texts import first_line
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.calls_as_written import failure_after, new_failure_in_words
 from parity_tests.judge.chance import finding_of, in_words, without_chance
+from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.program_notes import notes
 from parity_tests.judge.sides import Sides, mode_of
-from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, Verdict
+from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, ProgramRow, Verdict
 from reports.rows.check_names import AS_WRITTEN, DONATING
 
 
@@ -157,3 +161,64 @@ _TWO_MODES = (
     "where it does not the other"
 )
 _ONE_MODE = "the two lowerings of one mode may be fused differently"
+
+
+def is_refused(row: ProgramRow) -> bool:
+    """Say whether every failure is an exception that stock JAX raises in the same mode, too.
+
+    A side of ours that fails is not excused where its partner of stock JAX did not run, nor where
+    it crashes or runs out of time instead of raising.
+    """
+    failures = {each.side: each.failure for each in row.observations}
+    failed = [each for each in failures.values() if each]
+    raised: dict[str, tuple[str, str]] = {
+        side: (each.stage, each.type) for side, each in failures.items() if each
+    }
+    return (
+        row.verdict == "could not compare"
+        and bool(failed)
+        and all(each.kind == "exception" for each in failed)
+        and all(
+            raised.get(ours) == raised.get(stock)
+            for ours, stock in (("legacy", "jax-legacy"), ("simplified", "jax-simplified"))
+            if ours in failures
+        )
+    )
+
+
+# -- a program alone, without times and drift ------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a program's observations come to."""
+
+    verdict: Verdict
+    reasons: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+
+
+def judge(
+    pairs: Sequence[tuple[Evidence, Evidence]],
+    alone: Sequence[Evidence] = (),
+    truth: Sequence[Value] = (),
+) -> Judgement:
+    """Compare pairs of sides, and say what they make of the program.
+
+    `alone` are sides whose failures count, in a pair or not, and `truth` has the output arrays of
+    the arbiter, if it has run. A pair may be one side measured twice.
+
+    Example::
+
+        judge([(of_legacy, of_simplified)]).verdict == "parity"
+    """
+    comparisons = compare_pairs(pairs, truth)
+    observed = tuple(each.observation for each in (*alone, *itertools.chain(*pairs)))
+    found = conclude(Findings(observed, comparisons))
+    return Judgement(found.verdict, found.reasons, comparisons)
+
+
+def has_floats(observation: Observation) -> bool:
+    """Say whether a program has an output that an arbiter can judge."""
+    kinds = ("float", "bfloat", "complex")
+    return any(leaf.dtype.startswith(kinds) for leaf in observation.outputs)

@@ -87,7 +87,7 @@ def embed_threshold_on(side: Side) -> int:
     if is_ours(side):
         import engine
 
-        return engine.config.embedded_constants_max_bytes
+        return int(engine.config.embedded_constants_max_bytes)
     return stock_embed_threshold()
 
 

@@ -30,7 +30,7 @@ from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.not_here import NotHereError, is_for_an_abstract_mesh, not_here
 from parity_tests.observe.numbers import numbers_of, with_modules
-from parity_tests.observe.observation import described, observation_of
+from parity_tests.observe.observation_row import described, observation_of
 from parity_tests.observe.proof_of_side import is_in_form
 from parity_tests.observe.stages import (
     Built,

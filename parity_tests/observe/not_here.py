@@ -9,7 +9,7 @@ import jax
 
 from parity_tests.jax_internals import devices_of
 from parity_tests.observe.hazards.devices import abstract_meshes, stated_meshes
-from parity_tests.observe.observation import by_path
+from parity_tests.observe.observation_row import by_path
 from parity_tests.observe.stages import Lowered, Traced
 from reports.rows import Numbers
 

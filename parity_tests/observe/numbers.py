@@ -14,12 +14,11 @@ from parity_tests.evidence.found import NumberedStep
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
-from parity_tests.jaxpr.source_places import place_of
+from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
 from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Lowered, Traced
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
-from parity_tests.proof.locations import place_of_locations
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
 from reports.rows import Numbers, ProgramNumber
@@ -180,3 +179,43 @@ _MOST_SAID = 100  # characters of a param
 def _short(value: Any) -> str:
     text = str(value)
     return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
+
+
+# -- lines of a module -----------------------------------------------------------------------------
+
+
+def place_of_locations(locations: Sequence[Any]) -> Place:
+    """Return the innermost line of the user's own code, or `NOWHERE`.
+
+    `locations` are those of an operation and of the calls around it, innermost first: JAX leaves
+    the lines out of functions that it lowers once for several calls. A line of a library that is
+    installed beside JAX comes last.
+
+    Example::
+
+        place_of_locations(step.source).line == 12
+    """
+    library = NOWHERE
+    for location in locations:
+        for file, line, function in _frames(location, ""):
+            kind = kind_of_file(file)
+            if kind == "user":
+                return Place(relative(file), line, function)
+            if kind == "library" and library is NOWHERE:
+                library = Place(relative(file), line, function)
+    return library
+
+
+def _frames(location: Any, name: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the file, the line and the function of each frame, innermost first."""
+    kind = type(location).__name__
+    if kind == "FileLineColLoc":
+        yield location.filename, location.start_line, name
+    elif kind == "NameLoc":
+        yield from _frames(location.child_loc, location.name_str)
+    elif kind == "CallSiteLoc":
+        yield from _frames(location.callee, name)
+        yield from _frames(location.caller, name)
+    elif kind == "FusedLoc":
+        for each in location.locations:
+            yield from _frames(each, name)

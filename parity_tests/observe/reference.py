@@ -79,13 +79,15 @@ def _on_host(leaf: Any, aval: Any) -> Array:
 def _drawn(random: np.random.Generator, aval: Any, own: Array | None) -> Array:
     shape, dtype = aval.shape, np.dtype(aval.dtype)
     if is_floating(dtype):
-        drawn = random.standard_normal(shape)
+        drawn: Array = random.standard_normal(shape)
         if dtype.kind == "c":
             drawn = drawn + 1j * random.standard_normal(shape)
         return drawn.astype(dtype)
     if own is not None and own.size:
-        return random.choice(own.reshape(-1), shape)
-    return random.integers(0, 2 if dtype.kind == "b" else 3, shape).astype(dtype)
+        drawn = random.choice(own.reshape(-1), shape)
+    else:
+        drawn = random.integers(0, 2 if dtype.kind == "b" else 3, shape).astype(dtype)
+    return drawn
 
 
 @jax_defaults()

@@ -1,6 +1,9 @@
 """What a campaign's folder keeps for a campaign that goes on: written with digests, read by them.
 
-What is damaged counts as missing, so it is made again, and a warning says so.
+What is damaged counts as missing, so it is made again, and a warning says so. A full disk, or one
+that went away, refuses files: `constparity run` goes on with what it has, and says what is missing.
+A task of a planned campaign must not, for what is missing there would pass for what was run; so
+each refusal is noted, and whoever runs a task asks for them at its end.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from parity_tests.processes.protocol import Job, as_bytes, to_json, write
 from reports.rows import Observation, Side
 
 _BLOCK = 4096  # bytes; a device that is full has not as many
+_refusals: list[OSError] = []
 
 
 def finish(files: ProgramFiles, observation: Observation) -> None:
@@ -102,3 +106,23 @@ def kept(file: Path) -> str | None:
 
 def _seal_of(file: Path) -> Path:
     return file.with_name(f"{file.name}.sha256")
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+def note_refusal(error: OSError) -> None:
+    """Note that a folder did not take a file, where the campaign goes on without it."""
+    _refusals.append(error)
+
+
+def refusals() -> tuple[OSError, ...]:
+    """Return the refusals since this process started, in order.
+
+    Example::
+
+        before = len(refusals())
+        run_sides(jobs, SIDES, folder, RunOptions())
+        refusals()[before:]
+    """
+    return tuple(_refusals)

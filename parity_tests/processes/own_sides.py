@@ -23,7 +23,8 @@ def refusal_of(jax_version: str) -> str | None:
 
         refusal_of("0.10.2") is None
     """
-    return _supported_versions().refusal(jax_version)
+    refusal: str | None = _supported_versions().refusal(jax_version)
+    return refusal
 
 
 def known_range() -> tuple[str, str]:

@@ -182,7 +182,8 @@ class Question(Record, Generic[AnswerT]):
         """Read the answer from its JSON."""
         # The base of a kind of question is `Question[the type of its answer]`.
         [answer_type] = cls.__bases__[0].__pydantic_generic_metadata__["args"]  # type: ignore[attr-defined]
-        return TypeAdapter(answer_type).validate_json(text)
+        answers: TypeAdapter[AnswerT] = TypeAdapter(answer_type)
+        return answers.validate_json(text)
 
 
 class ListPrograms(Question[Listing]):

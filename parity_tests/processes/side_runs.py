@@ -21,11 +21,10 @@ from parity_tests.evidence.folder_layout import (
 )
 from parity_tests.evidence.records import Recorded, log, record_of
 from parity_tests.processes import early_starts
-from parity_tests.processes.kept_files import finish, finished_before, why_not_kept
+from parity_tests.processes.kept_files import finish, finished_before, note_refusal, why_not_kept
 from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Progress, RunJobs
-from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import PROCESSES, Lost, Worker, supervise
 from reports.rows import Observation, Side
 

@@ -237,8 +237,10 @@ def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     as_bytes = array.reshape(-1).view(np.uint8)
     name = array.dtype.name
     if name == "bool":
-        return as_bytes != 0
-    return as_bytes & (2 ** _BITS[name] - 1) if name in _BITS else as_bytes
+        as_bytes = as_bytes != 0
+    elif name in _BITS:
+        as_bytes = as_bytes & (2 ** _BITS[name] - 1)
+    return as_bytes
 
 
 def _hashed(array: np.ndarray[Any, Any]) -> Number:

@@ -33,7 +33,7 @@ from parity_tests.proof.contents import content
 from parity_tests.proof.encodings import digest_of_type, encoded
 from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
-from parity_tests.proof.live import Live, Used, is_effectful, live, live_in_loop
+from parity_tests.proof.liveness import Live, Used, is_effectful, live, live_in_loop
 from parity_tests.proof.numbers import Number, Numbered, Step, UndecidedError, number
 from parity_tests.proof.rules import (
     COMBINES,

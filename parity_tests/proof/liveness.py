@@ -1,13 +1,15 @@
-"""What of a module's records its results and effects need; the rest is never numbered."""
+"""What results and effects need, of a module's records or of a jaxpr; the rest has no number."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from parity_tests.proof.operations import BRANCHES, CALL, WHILE
 from parity_tests.proof.reading import Block, Module, Operation, Value
 
-Demand = tuple[bool, ...]  # for each result, whether somebody needs it
+Used: TypeAlias = tuple[bool, ...]  # for each result, whether somebody needs it
 
 
 @dataclass(slots=True, eq=False)
@@ -19,7 +21,7 @@ class LiveBlock:
 
     block: Block
     operations: tuple[LiveOperation, ...]
-    demand: Demand
+    demand: Used
     needs: frozenset[Value]
 
     @property
@@ -38,7 +40,7 @@ class LiveOperation:
     """
 
     operation: Operation
-    demand: Demand
+    demand: Used
     regions: tuple[LiveBlock, ...]
     needs: frozenset[Value]
 
@@ -48,10 +50,10 @@ class Liveness:
 
     def __init__(self, module: Module) -> None:
         self._module = module
-        self._blocks: dict[tuple[int, Demand], LiveBlock] = {}
+        self._blocks: dict[tuple[int, Used], LiveBlock] = {}
         self._effects: dict[int, bool] = {}
 
-    def block(self, block: Block, demand: Demand | None = None) -> LiveBlock:
+    def block(self, block: Block, demand: Used | None = None) -> LiveBlock:
         """Return what is live in a block; without a demand, all that it returns is needed."""
         demand = (True,) * len(block.returned) if demand is None else demand
         key = id(block), demand
@@ -69,7 +71,7 @@ class Liveness:
         called = (self._module.functions[name].block for name in operation.callees)
         return operation.has_effect or any(map(self.has_effects, (*operation.regions, *called)))
 
-    def _live(self, block: Block, demand: Demand) -> LiveBlock:
+    def _live(self, block: Block, demand: Used) -> LiveBlock:
         needs = {value for value, needed in zip(block.returned, demand, strict=True) if needed}
         operations = []
         for operation in reversed(block.operations):
@@ -80,7 +82,7 @@ class Liveness:
                 needs |= live.needs
         return LiveBlock(block, tuple(reversed(operations)), demand, frozenset(needs))
 
-    def _operation(self, operation: Operation, used: Demand) -> LiveOperation:
+    def _operation(self, operation: Operation, used: Used) -> LiveOperation:
         if operation.name == WHILE:
             return self._loop(operation, used)
         if operation.name == CALL:
@@ -97,7 +99,7 @@ class Liveness:
             operation, used, regions, frozenset(operation.operands).union(*map(_captured, regions))
         )
 
-    def _loop(self, operation: Operation, used: Demand) -> LiveOperation:
+    def _loop(self, operation: Operation, used: Used) -> LiveOperation:
         """Close the demand of a loop: a carried value is live if a live one is made of it."""
         condition = self.block(operation.regions[0])
         while True:
@@ -117,3 +119,52 @@ class Liveness:
 
 def _captured(block: LiveBlock) -> frozenset[Value]:
     return block.needs - frozenset(block.block.arguments)
+
+
+# -- of a jaxpr ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Live:
+    """The equations that are needed, with which of their results are used, and the inputs."""
+
+    equations: tuple[tuple[Any, Used], ...]
+    inputs: Used
+
+
+def live(jaxpr: Any, used: Used) -> Live:
+    """Return what of a jaxpr is needed for the outputs that are used, and for its effects.
+
+    Example::
+
+        live(jaxpr, (True, False)).inputs == (True, True, False)
+    """
+    needed = {id(atom) for atom, is_used in zip(jaxpr.outvars, used, strict=True) if is_used}
+    kept = []
+    for equation in reversed(jaxpr.eqns):
+        outs = tuple(id(var) in needed for var in equation.outvars)
+        if any(outs) or is_effectful(equation):
+            kept.append((equation, outs))
+            needed.update(map(id, equation.invars))
+    return Live(tuple(reversed(kept)), tuple(id(var) in needed for var in jaxpr.invars))
+
+
+def is_effectful(equation: Any) -> bool:
+    """Say whether an equation does more than compute; to name an axis is no effect."""
+    if equation.primitive.name == "rng_uniform":  # each time another number, which JAX calls pure
+        return True
+    return any(type(effect).__name__ != "NamedAxisEffect" for effect in equation.effects)
+
+
+def live_in_loop(live_of: Callable[[Used], Live], consts: int, carry: int, used: Used) -> Used:
+    """Return which outputs of the body of a loop are needed in some turn.
+
+    `used` says which results are used after the loop; `consts` inputs of the body come before the
+    carry.
+    """
+    while True:
+        inputs = live_of(used).inputs[consts : consts + carry]
+        needed = (*(a or b for a, b in zip(used, inputs, strict=False)), *used[carry:])
+        if needed == used:
+            return used
+        used = needed

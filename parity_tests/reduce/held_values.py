@@ -76,6 +76,7 @@ class HeldArrays:
     def scalar(self, literal: Any) -> Scalar:
         """Return the scalar of a Literal, as Python source."""
         type_ = self._type(literal.aval)
+        _check_elements(literal.aval.dtype)
         # A weakly typed one of default width is a Python scalar; any other says its dtype.
         plain = type_.weak and type_.dtype in ("float32", "int32", "bool", "complex64")
         number = np.asarray(literal.val).astype(literal.aval.dtype)[()]
@@ -90,8 +91,7 @@ class HeldArrays:
             self._keep(number, np.asarray(value))
             return Array(number, type_, "scalar")
         impl, device = "", None
-        if value.dtype == jax.dtypes.float0:
-            raise CannotReadError("an array of float0 has no elements to write: leave it out")
+        _check_elements(value.dtype)
         if isinstance(value, jax.Array):
             if len(value.sharding.device_set) > 1 or not value.is_fully_addressable:
                 raise CannotReadError(
@@ -155,6 +155,11 @@ class HeldValues(HeldArrays):
 
     def _hold_scalar(self, scalar: Scalar, number: Any) -> None:
         self._scalars[scalar] = jnp.asarray(number)
+
+
+def _check_elements(dtype: Any) -> None:
+    if dtype == jax.dtypes.float0:
+        raise CannotReadError("an array of float0 has no elements to write: leave it out")
 
 
 def _impl(dtype: Any) -> str:

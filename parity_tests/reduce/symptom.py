@@ -14,7 +14,7 @@ from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import dtype_named
-from parity_tests.judge.judgement import Judgement
+from parity_tests.judge.verdict import Judgement
 from reports.rows import Comparison, Observation, Side
 
 FAILURE = "failure"

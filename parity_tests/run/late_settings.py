@@ -18,10 +18,10 @@ from parity_tests.evidence.found import SettingsFound
 from parity_tests.evidence.records import log
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.row_draft import RowDraft
+from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, SettingsAtImport
-from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.context import Context
 from reports.rows import TooLate

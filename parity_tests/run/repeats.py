@@ -28,10 +28,10 @@ from parity_tests.judge.repetition import (
 from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, is_one_mode
 from parity_tests.judge.unrepeated import first_line_apart
+from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, PrintedJaxpr, PrintJaxpr, Progress
-from parity_tests.processes.refusing_folder import note_refusal
 from parity_tests.processes.side_runs import run_sides, run_turns
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run import estimates

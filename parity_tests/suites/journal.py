@@ -18,7 +18,7 @@ from typing import Any
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.suites.versions import versions
 from reports.rows.comparison import Rung
-from reports.rows.proofs import Proof
+from reports.rows.proofs import ProgramProof
 from reports.rows.row import Side
 from reports.rows.suite import (
     SuiteDifference,
@@ -209,7 +209,7 @@ def _worst(*rungs: Rung | None) -> Rung | None:
     return max((each for each in rungs if each), key=RUNGS.index, default=None)
 
 
-def _merged(one: Proof | None, other: Proof | None) -> Proof | None:
+def _merged(one: ProgramProof | None, other: ProgramProof | None) -> ProgramProof | None:
     return one.merged(other) if one and other else one or other
 
 

@@ -31,7 +31,7 @@ from parity_tests.suites.recording import Recorder, Seen
 from reports.rows.claims import Claim
 from reports.rows.fail_rules import FailRule, parse
 from reports.rows.flip import FlipReason
-from reports.rows.proofs import Proof
+from reports.rows.proofs import ProgramProof
 from reports.rows.suite import SuiteDifference
 
 _OTHER: dict[OurSide, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
@@ -152,11 +152,11 @@ def _claim(before: TracedForm, after: TracedForm) -> Claim:
     return claim("jaxpr", "", numbers[0], numbers[1], types)
 
 
-def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> Proof:
+def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProof:
     """Return a claim, with what may break for these arguments."""
     reservations = () if trace.executes else (_DERIVED,)
     if not captures:
-        return Proof(answer=found.answer, claims=(found,), reservations=reservations)
+        return ProgramProof(answer=found.answer, claims=(found,), reservations=reservations)
     # The user's own arrays, for it counts who holds them: the second trace has copies.
     simplified = pipeline_of("simplified").normalize(trace.form.closed_jaxpr)
     given = [  # a derivative or batch has stand-ins for some of its arguments
@@ -176,8 +176,8 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> Proof:
         )  # fmt: skip
     except Exception as error:  # noqa: BLE001
         why = f"its hazards are not known: {it_raised(error)}"
-        return Proof(answer=found.answer, claims=(found,), reservations=(*reservations, why))
-    return Proof(
+        return ProgramProof(answer=found.answer, claims=(found,), reservations=(*reservations, why))
+    return ProgramProof(
         answer=found.answer,
         claims=(found,),
         hazards=breaking(hazards),
@@ -186,7 +186,7 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> Proof:
     )
 
 
-def _difference(seen: Seen, trace: StockTrace, proof: Proof) -> SuiteDifference:
+def _difference(seen: Seen, trace: StockTrace, proof: ProgramProof) -> SuiteDifference:
     hazards = [
         FlipReason(
             outcome="safe", kind="hazard", subject=each.kind, what=f"{each.kind}: {each.what}",

@@ -13,7 +13,7 @@ from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.suites.explicit_rules import Rules
 from parity_tests.suites.journal import Journal
 from reports.rows.comparison import Rung
-from reports.rows.proofs import Proof
+from reports.rows.proofs import ProgramProof
 from reports.rows.suite import SuiteDifference, SuiteProgram
 
 
@@ -24,7 +24,7 @@ class Seen:
     row: SuiteProgram
     only_once: str = ""
     rung: Rung | None = None
-    proof: Proof | None = None
+    proof: ProgramProof | None = None
     not_compared: set[str] = field(default_factory=set)
     test: str | None = None  # the first by name; the order of a run depends on its workers
 
@@ -131,7 +131,7 @@ class Recorder:
                 seen.rung = rung
                 self._journal.program(seen.now())
 
-    def proved(self, seen: Seen, found: Proof | None) -> None:
+    def proved(self, seen: Seen, found: ProgramProof | None) -> None:
         """Note that a program was proved, or not; None where nothing new was found."""
         with self._lock:
             self._phase.compared += 1

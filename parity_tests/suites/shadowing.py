@@ -122,7 +122,9 @@ class _Pair:
                     each.copy() if donated and isinstance(each, jax.Array) else each
                     for each, donated in zip(execution.operands, execution.donated, strict=True)
                 ]
-            return jax.block_until_ready(execution.run_on(self._other, operands))
+            results = execution.run_on(self._other, operands)
+            jax.block_until_ready(results)
+            return results
         except Exception as error:  # noqa: BLE001 - as above
             return error
 

@@ -15,7 +15,7 @@ from reports.document import (
     columns,
 )
 from reports.rows.claims import ANSWERS, MEANINGS, Answer
-from reports.rows.proofs import Proof, Proofs, ProvedProgram, reasons_of
+from reports.rows.proofs import ProgramProof, Proofs, ProvedProgram, reasons_of
 
 TONES: dict[Answer, Tone] = {
     "refuted": "bad", "parted": "warn", "undecided": "warn", "failed": "warn", "proved": "good",
@@ -64,12 +64,12 @@ def _told(proofs: Proofs) -> list[ProvedProgram]:
     return sorted(told, key=lambda each: ANSWERS.index(each.answer))
 
 
-def is_told(program: Proof) -> bool:
+def is_told(program: ProgramProof) -> bool:
     """Say whether there is more to say of a program than that it is proved."""
     return program.answer != "proved" or program.may_break or bool(program.folded)
 
 
-def state_of(program: Proof) -> str:
+def state_of(program: ProgramProof) -> str:
     """Say in a few words what a program comes to."""
     if program.answer != "proved":
         return program.answer

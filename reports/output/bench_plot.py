@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from reports.documents.bench import facts
 from reports.output.axes import Axis, Tick
-from reports.render.html import environment
+from reports.output.html import environment
 from reports.rows.bench import Bench, BenchLine
 
 # In units of the drawing, which are pixels where nobody scales it.

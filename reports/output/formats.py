@@ -11,10 +11,9 @@ from typing import Any
 
 from reports import documents
 from reports.kinds import ReportFormat, formats_of, kind_of
-from reports.output import json_file, tables
+from reports.output import comment, html, json_file, markdown, tables
 from reports.output.files import write_atomically
 from reports.output.tables import TABLES, TableName
-from reports.render import comment, html, markdown
 from reports.rows import Campaign
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule
 from reports.rows.grid import Grid

@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from reports.document import Table
 from reports.output import plots
-from reports.render.caps import Caps, capped_parts, capped_table
-from reports.render.html import FOLDER, LIMIT_BYTES, environment, page_policy, page_style
+from reports.output.caps import Caps, capped_parts, capped_table
+from reports.output.html import FOLDER, LIMIT_BYTES, environment, page_policy, page_style
 from reports.rows import Campaign, ProgramRow, Side, worst_first
 from reports.views import measured, overview
 from reports.views.decision import Decision, decision

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from reports.output.axes import Axis, Tick, linear
-from reports.render.html import environment
+from reports.output.html import environment
 from reports.rows.history import Trend, TrendLine
 from reports.views.figures import humanise_bytes, humanise_seconds
 

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from reports.output.axes import linear
-from reports.render.html import environment
+from reports.output.html import environment
 from reports.rows.experiments import TunePoint, Tuning
 from reports.views import figures
 from reports.views.texts import cut

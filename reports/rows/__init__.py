@@ -7,7 +7,6 @@ from reports.rows.campaign import (
     SCHEMA_VERSION,
     Campaign,
 )
-from reports.rows.captured_array import CapturedArray, Fate
 from reports.rows.comparison import (
     TIME_METRICS,
     Comparison,
@@ -39,18 +38,17 @@ from reports.rows.headline import (
     answer_of,
     worst_first,
 )
-from reports.rows.kept_text import (
-    KeptText,
-    ProgramTexts,
-)
 from reports.rows.observation import (
     ArgumentLeaf,
     CallAsWritten,
+    CapturedArray,
     Check,
     ExecutableCounts,
     Failure,
+    Fate,
     HostMemory,
     JaxprCounts,
+    KeptText,
     MeasuredWith,
     MemoryStats,
     MovedArray,
@@ -58,6 +56,7 @@ from reports.rows.observation import (
     Observation,
     OutputLeaf,
     ProgramNumber,
+    ProgramTexts,
     Proof,
     StableHloCounts,
     StageTimes,

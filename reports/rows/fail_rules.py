@@ -21,8 +21,8 @@ from reports.rows.grid_row import CellState, GridRow, VersionChange, VersionOutc
 from reports.rows.hazard import HazardKind
 from reports.rows.headline import agreement_of
 from reports.rows.program_row import ProgramRow
-from reports.rows.proofs import Proof, Proofs
-from reports.rows.row import SIDES, Side
+from reports.rows.proofs import ProgramProof, Proofs
+from reports.rows.row import SIDES
 
 RuleName = Literal[
     "different",
@@ -83,11 +83,11 @@ class FailRule:
     def _is_open(self) -> bool:
         return self.name == "not-proved" and self.subject != "refuted"
 
-    def is_broken_by(self, row: ProgramRow | Proof) -> bool:
+    def is_broken_by(self, row: ProgramRow | ProgramProof) -> bool:
         """Say whether a program breaks the rule. Nothing is measured of one that is proved."""
-        if isinstance(row, Proof):
+        if isinstance(row, ProgramProof):
             return self.name in _BROKEN_BY_PROOF and _BROKEN_BY_PROOF[self.name](self, row)
-        return any(_BROKEN[self.name](self, row))
+        return _BROKEN[self.name](self, row)
 
 
 @dataclass(frozen=True)
@@ -109,26 +109,14 @@ def parse(text: str) -> tuple[FailRule, ...]:
     return tuple(_rule(each.strip()) for each in text.split(",") if each.strip())
 
 
-def broken(campaign: Campaign, rules: Sequence[FailRule]) -> list[Broken]:
-    """Return the rules that programs of a campaign break, in their order."""
+def broken(result: Campaign | Proofs, rules: Sequence[FailRule]) -> list[Broken]:
+    """Return the rules that programs of a result break, in their order."""
+    of_proofs = isinstance(result, Proofs)
     found = [
         Broken(
             rule,
-            tuple(row.name for row in campaign.programs if rule.is_broken_by(row)),
-            rule.status,
-        )
-        for rule in rules
-    ]
-    return [each for each in found if each.programs]
-
-
-def broken_by_proofs(proofs: Proofs, rules: Sequence[FailRule]) -> list[Broken]:
-    """Return the rules that proved programs break, in their order."""
-    found = [
-        Broken(
-            rule,
-            tuple(each.name for each in proofs.programs if rule.is_broken_by(each)),
-            rule.status_of_proof,
+            tuple(row.name for row in result.programs if rule.is_broken_by(row)),
+            rule.status_of_proof if of_proofs else rule.status,
         )
         for rule in rules
     ]
@@ -162,9 +150,10 @@ def _rule(text: str) -> FailRule:
     if colon and known == "hazard":
         return FailRule(text, known, subject=_subject(text, rest))
     if colon and known == "not-proved":
-        return FailRule(text, known, subject=_answer(text, rest))
+        answers = [each for each in ANSWERS if each != "proved"]
+        return FailRule(text, known, subject=_named(text, rest, "answer", answers))
     if colon and known == "version-change":
-        return FailRule(text, known, subject=_side(text, rest))
+        return FailRule(text, known, subject=_named(text, rest, "side", SIDES))
     if colon:
         raise FailRuleError(f"the rule {known!r} takes nothing after a colon, got {text!r}")
     return FailRule(text, known)
@@ -190,19 +179,10 @@ def _subject(text: str, rest: str) -> str:
     return rest.lower()
 
 
-def _answer(text: str, rest: str) -> Answer:
-    answers = [each for each in ANSWERS if each != "proved"]
-    answer = next((each for each in answers if each == rest), None)
-    if answer is None:
-        raise FailRuleError(f"{text!r} names no answer; the answers are {', '.join(answers)}")
-    return answer
-
-
-def _side(text: str, rest: str) -> Side:
-    side = next((each for each in SIDES if each == rest), None)
-    if side is None:
-        raise FailRuleError(f"{text!r} names no side; the sides are {', '.join(SIDES)}")
-    return side
+def _named(text: str, rest: str, what: str, names: Sequence[str]) -> str:
+    if rest not in names:
+        raise FailRuleError(f"{text!r} names no {what}; the {what}s are {', '.join(names)}")
+    return rest
 
 
 # -- what breaks each rule -------------------------------------------------------------------------
@@ -212,108 +192,80 @@ def _reasons(row: ProgramRow) -> tuple[FlipReason, ...]:
     return row.flip.reasons if row.flip else ()
 
 
-def _different(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield agreement_of(row) == "differ"
+def _differs(rule: FailRule, row: ProgramRow) -> bool:
     # Where a flip was judged it says what a difference across it comes to: it may be a price.
-    yield row.flip is None and row.verdict == "difference"
-    yield from (each.outcome == "different" and each.kind != "failure" for each in _reasons(row))
+    differs = row.flip is None and row.verdict == "difference"
+    reasons = (each.outcome == "different" and each.kind != "failure" for each in _reasons(row))
+    return agreement_of(row) == "differ" or differs or any(reasons)
 
 
-def _placement(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield from (each.outcome == "placed otherwise" for each in _reasons(row))
-
-
-def _new_failure(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield from (each.outcome == "different" and each.kind == "failure" for each in _reasons(row))
-
-
-def _not_compared(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+def _is_not_compared(rule: FailRule, row: ProgramRow) -> bool:
+    if row.proved_only:  # as the campaign asks
+        return False
     unknown = ("could not compare", "not repeatable")
     # A program that a flip breaks is judged, though it left no outputs to compare.
     judged = row.flip is not None and row.flip.outcome == "different"
-    if row.proved_only:  # as the campaign asks
-        return
-    yield row.verdict in unknown and not judged
-    yield row.flip is not None and row.flip.outcome in unknown
+    of_flip = row.flip is not None and row.flip.outcome in unknown
+    return of_flip or (row.verdict in unknown and not judged)
 
 
-def _drift(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield from (each.outcome == "numerics drift, explained" for each in _reasons(row))
-
-
-def _slower(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield from (each.kind == "time" and (each.ratio or 0) > rule.limit for each in _reasons(row))
-
-
-def _larger(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+def _is_larger(rule: FailRule, row: ProgramRow) -> bool:
     # What was nothing before has no ratio, and is larger than any limit.
-    yield from (
+    return any(
         each.kind == "size" and (each.ratio is None or each.ratio > rule.limit)
         for each in _reasons(row)
     )
 
 
-def _hazard(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield from (rule.subject in each.kind.lower() for each in row.hazards)
-
-
-def _not_proved(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
+def _is_not_proved(rule: FailRule, row: ProgramRow) -> bool:
     claims = row.flip.claims if row.flip else ()
-    yield _is_answer(rule, answer_of(claims) if claims else "failed")
+    return _is_answer(rule, answer_of(claims) if claims else "failed")
 
 
 def _is_answer(rule: FailRule, answer: Answer) -> bool:
     return answer == rule.subject if rule.subject else answer != "proved"
 
 
-def _version_change(rule: FailRule, row: ProgramRow) -> Iterator[bool]:
-    yield False  # a campaign has one version
-
-
-_BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], Iterator[bool]]] = {
-    "different": _different,
-    "placement": _placement,
-    "new-failure": _new_failure,
-    "not-compared": _not_compared,
-    "drift": _drift,
-    "slower": _slower,
-    "larger": _larger,
-    "hazard": _hazard,
-    "not-proved": _not_proved,
-    "version-change": _version_change,
+_BROKEN: dict[RuleName, Callable[[FailRule, ProgramRow], bool]] = {
+    "different": _differs,
+    "placement": lambda rule, row: any(
+        each.outcome == "placed otherwise" for each in _reasons(row)
+    ),
+    "new-failure": lambda rule, row: any(
+        each.outcome == "different" and each.kind == "failure" for each in _reasons(row)
+    ),
+    "not-compared": _is_not_compared,
+    "drift": lambda rule, row: any(
+        each.outcome == "numerics drift, explained" for each in _reasons(row)
+    ),
+    "slower": lambda rule, row: any(
+        each.kind == "time" and (each.ratio or 0) > rule.limit for each in _reasons(row)
+    ),
+    "larger": _is_larger,
+    "hazard": lambda rule, row: any(rule.subject in each.kind.lower() for each in row.hazards),
+    "not-proved": _is_not_proved,
+    "version-change": lambda rule, row: False,  # a campaign has one version
 }
 
 
 # -- what breaks each rule, of proofs --------------------------------------------------------------
 
 
-def _refuted(rule: FailRule, proof: Proof) -> bool:
-    return proof.answer == "refuted" and not proof.failure
-
-
-def _fails_after(rule: FailRule, proof: Proof) -> bool:
-    return proof.answer == "refuted" and bool(proof.failure)
-
-
-def _not_known(rule: FailRule, proof: Proof) -> bool:
-    return proof.answer not in ("proved", "refuted") or bool(proof.reservations)
-
-
-def _places_otherwise(rule: FailRule, proof: Proof) -> bool:
-    return any(each.kind == "placement of outputs" for each in proof.hazards)
-
-
-def _may_break(rule: FailRule, proof: Proof) -> bool:
+def _may_break(rule: FailRule, proof: ProgramProof) -> bool:
     # What XLA folds breaks nothing, so it has to be named.
     hazards = (*proof.hazards, *proof.folded) if rule.subject else proof.hazards
     return any(rule.subject in each.kind.lower() for each in hazards)
 
 
-_BROKEN_BY_PROOF: dict[RuleName, Callable[[FailRule, Proof], bool]] = {
-    "different": _refuted,
-    "placement": _places_otherwise,
-    "new-failure": _fails_after,
-    "not-compared": _not_known,
+_BROKEN_BY_PROOF: dict[RuleName, Callable[[FailRule, ProgramProof], bool]] = {
+    "different": lambda rule, proof: proof.answer == "refuted" and not proof.failure,
+    "placement": lambda rule, proof: any(
+        each.kind == "placement of outputs" for each in proof.hazards
+    ),
+    "new-failure": lambda rule, proof: proof.answer == "refuted" and bool(proof.failure),
+    "not-compared": lambda rule, proof: (
+        proof.answer not in ("proved", "refuted") or bool(proof.reservations)
+    ),
     "hazard": _may_break,
     "not-proved": lambda rule, proof: _is_answer(rule, proof.answer),
 }

@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 from reports.rows.claims import answer_of as answer_of_claims
 from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict, Price, largest_price
+from reports.rows.hazard import TRAITS
 from reports.rows.program_row import VERDICTS, ProgramRow
 from reports.rows.row import Row
 
@@ -97,8 +98,9 @@ def _question(
 ) -> str:
     if flip is None:
         return "flip: not asked, for no two sides across the flip were compared"
-    proved = sum(row.is_proof_alone for row in judged)
-    names = [row.name for row in judged if answer_of(row.flip) == flip and not row.is_proof_alone]
+    apart = [row for row in judged if row.is_proof_alone or _is_proved_elsewhere(row)]
+    proved = _proved_and_not_run(apart)
+    names = [row.name for row in judged if answer_of(row.flip) == flip and row not in apart]
     total = f"{len(judged):,} programs"
     said = {
         "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
@@ -112,33 +114,51 @@ def _question(
         said
         for each, count in counts.items()
         if each != flip
-        for said in _of_others(each, count, proved)
+        for said in _of_others(each, count, len(apart), proved)
     ]
     rest = f"; of the others, {', '.join(others)}" if others else ""
     todo = f". First: {first}" if first else ""
     return f"flip: {flip}. {said}{rest}{todo}"
 
 
-def _not_known(names: Sequence[str], proved: int, total: str) -> str:
-    said = [f"Nothing can be said of {len(names):,} of {total}{listed_names(names)}"]
-    if proved:
-        of = "" if names else f" of {total}"
-        unknown = "so bits and costs are not known"
-        said.append(f"{proved:,}{of} {_PROVED[proved == 1]}, {unknown}")
-    return "; ".join(said if names else said[1:])
+def _is_proved_elsewhere(row: ProgramRow) -> bool:
+    """Say whether a program is proved, cannot run here, and has no hazard by which it may break."""
+    claims = row.flip.claims if row.flip is not None else ()
+    proved = bool(claims) and answer_of_claims(claims) == "proved"
+    may_break = any(not TRAITS[each.kind].only_costs for each in row.hazards)
+    return proved and row.is_not_here and not may_break
 
 
-_PROVED = {False: "are proved and were not run", True: "is proved and was not run"}
+def _proved_and_not_run(apart: Sequence[ProgramRow]) -> list[str]:
+    """Say of how many programs no more is known than that they are proved, by what stopped them."""
+    alone = sum(row.is_proof_alone for row in apart)
+    said = (
+        (alone, "is proved and was not run", "are proved and were not run"),
+        (len(apart) - alone, "cannot run here and is proved", "cannot run here and are proved"),
+    )
+    return [f"{count:,} {one if count == 1 else more}" for count, one, more in said if count]
 
 
-def _of_others(answer: FlipAnswer, count: int, proved: int) -> Iterator[str]:
+def _not_known(names: Sequence[str], proved: Sequence[str], total: str) -> str:
+    said = f"Nothing can be said of {len(names):,} of {total}{listed_names(names)}"
+    if not proved:
+        return said
+    first, *more = proved
+    if not names:
+        count, _, rest = first.partition(" ")
+        first = f"{count} of {total} {rest}"
+    beside = f"{', '.join((first, *more))}, so bits and costs are not known"
+    return f"{said}; {beside}" if names else beside
+
+
+def _of_others(answer: FlipAnswer, count: int, apart: int, proved: Sequence[str]) -> Iterator[str]:
     """Yield what others than those of the worst answer come to; what is proved stands apart."""
-    if answer != "not known" or not proved:
+    if answer != "not known":
         yield _counted(answer, count)
         return
-    if count > proved:
-        yield _counted(answer, count - proved)
-    yield f"{proved:,} {_PROVED[proved == 1]}"
+    if count > apart:
+        yield _counted(answer, count - apart)
+    yield from proved
 
 
 def _counted(answer: FlipAnswer, count: int) -> str:

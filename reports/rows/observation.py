@@ -5,13 +5,13 @@ Sizes are in bytes, times in seconds. A field that is None was not measured; it 
 
 from __future__ import annotations
 
+import base64
+import zlib
 from typing import Literal
 
 from pydantic import Field
 
 from reports.rows.calls import CallResults, Effects, Growth, KeptArray
-from reports.rows.captured_array import CapturedArray
-from reports.rows.kept_text import ProgramTexts
 from reports.rows.row import Row, Side
 
 
@@ -22,6 +22,99 @@ class MeasuredWith(Row):
     jax: str
     jaxlib: str
     backend: str
+
+
+# What a side made of a captured array:
+# "embedded": inlined, at or below the embed threshold.
+# "folded": inlined, and XLA left no constant with as many elements in the optimised HLO.
+# "unused": only dead code reads it.
+# "not found": it is read, but no const arg and no constant holds it.
+Fate = Literal["inlined", "embedded", "hoisted", "folded", "unused", "not found"]
+
+
+class CapturedArray(Row):
+    """One captured array on one side: where it is first used, what it is, what became of it.
+
+    The place is the innermost line of the user's own code. Arrays are unique by identity, scalars
+    are left out.
+    """
+
+    file: str  # "" where the place is not known
+    line: int
+    function: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    sharding: str  # "" for a NumPy array
+    sha256: str  # of its bytes; "" where they are many or on other hosts
+    uses: int  # equations and outputs that read it, those in bodies included
+    fate: Fate
+    copies: int  # const args, or constants in the StableHLO module
+    alike: int = 1  # captured arrays that share `copies`: their values are equal or unread
+    note: str = ""
+    written: bool = False  # it holds other values after the calls than before them
+    code: str = ""  # the text of the line; "" where it is not known
+
+
+MOST_CHARACTERS = 100_000
+
+
+class KeptText(Row):
+    """A text, compressed: `data` is base64 of zlib of UTF-8.
+
+    `cut` is the number of lines that the text had more, beyond the first 100,000 characters.
+
+    Example::
+
+        >>> KeptText.of("lambda a. let\\n  b = mul a a").text
+        'lambda a. let\\n  b = mul a a'
+    """
+
+    data: str
+    cut: int = 0
+
+    @classmethod
+    def of(cls, text: str) -> KeptText:
+        """Keep a text, up to the last whole line within the first 100,000 characters.
+
+        Example::
+
+            >>> KeptText.of("a\\n" * 60_000).cut
+            10000
+        """
+        kept = text
+        if len(text) > MOST_CHARACTERS:
+            whole_lines, line_break, _ = text[:MOST_CHARACTERS].rpartition("\n")
+            # One line may be longer than all that is kept.
+            kept = whole_lines + line_break or text[:MOST_CHARACTERS]
+        cut = text.count("\n", len(kept)) + (not text.endswith("\n") and len(kept) < len(text))
+        # Lone surrogates come from file names, which a printed jaxpr may hold.
+        packed = zlib.compress(kept.encode("utf-8", "backslashreplace"), 9)
+        return cls(data=base64.b64encode(packed).decode("ascii"), cut=cut)
+
+    @property
+    def text(self) -> str:
+        """The text that was kept.
+
+        Raises `ValueError` where `data` is damaged or larger than any text that is kept.
+        """
+        unpacker = zlib.decompressobj()
+        try:
+            packed = base64.b64decode(self.data, validate=True)
+            # A character takes at most 10 bytes: "\\U0001f600" is the longest escape.
+            content = unpacker.decompress(packed, 10 * MOST_CHARACTERS)
+        except zlib.error as error:
+            raise ValueError(f"the text is damaged: {error}") from error
+        if not unpacker.eof:
+            raise ValueError("the text is damaged: it is larger than any text that is kept")
+        return content.decode("utf-8")
+
+
+class ProgramTexts(Row):
+    """The printed forms of a program on one side, large constants elided."""
+
+    jaxpr: KeptText
+    stablehlo: KeptText
 
 
 class Proof(Row):

@@ -11,7 +11,7 @@ from reports.rows.program_row import Environment
 from reports.rows.row import Row, Side
 
 
-class Proof(Row):
+class ProgramProof(Row):
     """What is claimed of the forms of one program, and what may still break by its contract."""
 
     answer: Answer
@@ -26,7 +26,7 @@ class Proof(Row):
         """Whether the flip may break the program although its forms are one computation."""
         return bool(self.hazards or self.reservations)
 
-    def merged(self, other: Proof) -> Proof:
+    def merged(self, other: ProgramProof) -> ProgramProof:
         """Return the worse of two proofs of one program, with what may break by either."""
         worse = min(self, other, key=lambda each: ANSWERS.index(each.answer))
         both = {
@@ -36,7 +36,7 @@ class Proof(Row):
         return worse.model_copy(update=both)
 
 
-def headline_of(proofs: Sequence[Proof]) -> str:
+def headline_of(proofs: Sequence[ProgramProof]) -> str:
     """Return the answer on programs in one line.
 
     Example::
@@ -54,7 +54,7 @@ def headline_of(proofs: Sequence[Proof]) -> str:
     return "; ".join(parts)
 
 
-class ProvedProgram(Proof):
+class ProvedProgram(ProgramProof):
     """One program of a target. `captured` counts captured arrays above the embed threshold."""
 
     name: str
@@ -79,7 +79,7 @@ class Proofs(Row):
         return headline_of(self.programs)
 
 
-def reasons_of(program: Proof) -> Iterator[str]:
+def reasons_of(program: ProgramProof) -> Iterator[str]:
     """Yield a sentence for each reason why a program is not proved, or may break all the same."""
     if program.failure:
         yield program.failure

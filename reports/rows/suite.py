@@ -7,7 +7,7 @@ from typing import Literal
 from reports.rows.claims import Claim
 from reports.rows.comparison import LeafComparison, Rung
 from reports.rows.flip import FlipReason
-from reports.rows.proofs import Proof
+from reports.rows.proofs import ProgramProof
 from reports.rows.row import Row, Side
 
 # What a difference can be in, as lists of known differences call it.
@@ -49,7 +49,7 @@ class SuiteProgram(Row):
     rung: Rung | None
     not_compared: tuple[str, ...] = ()
     test: str = ""  # the first, by node id, of the tests that ran it; "" outside of tests
-    proof: Proof | None = None
+    proof: ProgramProof | None = None
 
     @property
     def is_judged(self) -> bool:

@@ -20,7 +20,7 @@ from reports.document import (
     with_rows,
 )
 from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, ProgramRow, Side
-from reports.rows.kept_text import KeptText
+from reports.rows.observation import KeptText
 from reports.views import flip, program
 from reports.views.differences import PrintedProgram, TextDifference, difference
 from reports.views.ledger import hazards, ledger, shown_by

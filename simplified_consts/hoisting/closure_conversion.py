@@ -31,8 +31,7 @@ from engine.ir.closures import (
     variables_read,
     with_names,
 )
-from engine.ir.contents import contents_of
-from engine.ir.jaxprs import Body, Literal, Var, bodies_of, consts_of
+from engine.ir.jaxprs import Body, Literal, Var, bodies_of, consts_of, contents_of
 from engine.jax_internals import open_part, replaced
 
 B = TypeVar("B", bound=Body)

@@ -36,7 +36,8 @@ class Computed:
     @property
     def nbytes(self) -> int:
         """Bytes of the result."""
-        return math.prod(self.aval.shape) * self.aval.dtype.itemsize
+        nbytes: int = math.prod(self.aval.shape) * self.aval.dtype.itemsize
+        return nbytes
 
 
 Known = ProgramConstant | Computed

@@ -173,15 +173,15 @@ def _without_unread_operands(eqn: JaxprEqn, are_changed: bool) -> JaxprEqn:
         if closures is None or not are_changed:
             return eqn
         invars, params = closures.rebuilt(list(map(_with_read_operands, closures.groups)))
-        return eqn.replace(invars=invars, params={**eqn.params, **params})
-    if eqn.primitive.name in ("custom_jvp_call", "custom_vjp_call"):
+        eqn = eqn.replace(invars=invars, params={**eqn.params, **params})
+    elif eqn.primitive.name in ("custom_jvp_call", "custom_vjp_call"):
         body, keep = _without_unread_inputs(eqn.params["call_jaxpr"], len(eqn.invars))
         if all(keep):
             return eqn
         num_consts = sum(keep[: eqn.params["num_consts"]])
         invars = [atom for atom, kept in zip(eqn.invars, keep, strict=True) if kept]
         params = {**eqn.params, "call_jaxpr": body, "num_consts": num_consts}
-        return eqn.replace(invars=invars, params=params)
+        eqn = eqn.replace(invars=invars, params=params)
     return eqn
 
 

@@ -164,7 +164,7 @@ class WorkTable:
 
 
 def _shape(atom: Any) -> tuple[int, ...]:
-    return atom.aval.shape
+    return tuple(atom.aval.shape)
 
 
 def _size(atoms: Any) -> int:
@@ -173,18 +173,19 @@ def _size(atoms: Any) -> int:
 
 def _dot(eqn: JaxprEqn) -> float:
     (contracted, _), _ = eqn.params["dimension_numbers"]
-    depth = math.prod(_shape(eqn.invars[0])[axis] for axis in contracted)
+    depth: int = math.prod(_shape(eqn.invars[0])[axis] for axis in contracted)
     return 2 * _size(eqn.outvars) * depth
 
 
 def _convolution(eqn: JaxprEqn) -> float:
     kernel = _shape(eqn.invars[1])
-    features = kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
+    features: int = kernel[eqn.params["dimension_numbers"].rhs_spec[0]]
     return 2 * _size(eqn.outvars) * math.prod(kernel) / max(features, 1)
 
 
 def _window(eqn: JaxprEqn) -> float:
-    return _size(eqn.outvars) * math.prod(eqn.params["window_dimensions"])
+    window: int = math.prod(eqn.params["window_dimensions"])
+    return _size(eqn.outvars) * window
 
 
 def _per_result(factor: int) -> Callable[[JaxprEqn], float]:

@@ -19,9 +19,8 @@ from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.records import Evidence
 from parity_tests.fuzz import campaign, rendering, strategy
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
-from parity_tests.judge.judgement import judge
 from parity_tests.judge.sides import pairs_of
-from parity_tests.judge.verdict import needs_arbiter
+from parity_tests.judge.verdict import judge, needs_arbiter
 from parity_tests.observe import measure
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from parity_tests.campaign.cluster import connected
+from parity_tests.planned.cluster import connected
 from tests.helpers.relays import Relay
 
 ROOT = Path(__file__).parents[2]

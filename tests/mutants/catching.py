@@ -18,9 +18,9 @@ from planting import MUTANTS, Mutant
 
 from parity_tests import targets
 from parity_tests.evidence.records import Evidence
-from parity_tests.judge.judgement import Judgement, judge
 from parity_tests.judge.proofs import claims_of
 from parity_tests.judge.sides import pairs_of
+from parity_tests.judge.verdict import Judgement, judge
 from parity_tests.observe import measure
 from parity_tests.processes import side_runs
 from parity_tests.processes.options import RunOptions

@@ -11,7 +11,7 @@ from parity_tests.advice import advice
 from parity_tests.cli import app
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.experiments import culprit, in_worker
-from parity_tests.experiments.repeated import AcrossStock, across_stock
+from parity_tests.experiments.in_worker import AcrossStock, across_stock
 from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run import run

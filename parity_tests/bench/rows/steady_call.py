@@ -55,7 +55,8 @@ def _add_all(constants: Sequence[Any], x: Any) -> Any:
 
 def _argument(length: int = 16) -> jax.Array:
     """Make an argument of the programs of this row."""
-    return jax.device_put(np.ones(length, np.float32))
+    argument: jax.Array = jax.device_put(np.ones(length, np.float32))
+    return argument
 
 
 class _Model:

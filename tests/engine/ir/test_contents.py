@@ -11,9 +11,8 @@ import numpy as np
 import pytest
 
 import engine
-from engine.ir import contents
-from engine.ir.contents import contents_of
-from engine.ir.jaxprs import values_in
+from engine.ir import jaxprs
+from engine.ir.jaxprs import contents_of, values_in
 
 
 @pytest.fixture
@@ -46,8 +45,8 @@ def test_an_equation_with_bodies_comes_with_them_and_not_with_what_they_hold(tab
 
 def test_a_first_call_walks_over_each_traced_body_once(table, monkeypatch):
     walked = []
-    stock = contents._walked
-    monkeypatch.setattr(contents, "_walked", lambda body: walked.append(body) or stock(body))
+    stock = jaxprs._walked
+    monkeypatch.setattr(jaxprs, "_walked", lambda body: walked.append(body) or stock(body))
     traced = engine.jit(lambda x: jnp.sin(x) + table, constants="legacy").trace(table)
     traced.lower()
     [again] = [body for body in walked if contents_of(traced.jaxpr) is contents_of(body)]

@@ -5,16 +5,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from parity_tests.campaign.scheduling import Tally
-from parity_tests.cli import campaign_view
-from parity_tests.cli.campaign_view import CampaignProgress
+from parity_tests.cli import plan_view
+from parity_tests.cli.plan_view import CampaignProgress
+from parity_tests.planned.scheduling import Tally
 
 
 @pytest.fixture
 def clock(monkeypatch):
     """A clock that stands still until a test sets it, in minutes."""
     now = [0.0]
-    monkeypatch.setattr(campaign_view, "time", SimpleNamespace(monotonic=lambda: now[0] * 60))
+    monkeypatch.setattr(plan_view, "time", SimpleNamespace(monotonic=lambda: now[0] * 60))
     return now
 
 

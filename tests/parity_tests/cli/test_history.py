@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from typing import get_args
 
 import built_grids as built
 import pytest
 
 from parity_tests.cli import app
+from reports.kinds import ReportFormat, formats_of
 from reports.output import json_file
 from reports.rows import Campaign
 from reports.rows.history import Commit, RunBegin
@@ -200,3 +202,11 @@ def test_a_store_that_may_only_be_read_is_read_and_stays(two):
         assert refused.stderr.startswith(f"constparity: the store '{two}': it cannot be")
         assert "Traceback" not in refused.stderr
     assert two.read_bytes() == before
+
+
+def test_the_help_of_a_trend_names_the_one_format_that_it_has(capsys):
+    assert app.main(["history", "trend", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert "svg:PATH" in text
+    assert [each for each in get_args(ReportFormat) if f"{each}:" in text] == ["svg"]
+    assert not any(f" {each}," in text for each in formats_of("campaign"))

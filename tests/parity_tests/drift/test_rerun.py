@@ -10,7 +10,7 @@ from parity_tests.drift.rerun import NotAttributedError, OutOfTimeError, warm_si
 from parity_tests.drift.xla_passes_off import AS_IT_WAS, PASSES_OFF, UNFOLDED, PassesOff
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun
-from parity_tests.processes.staging import staging_seconds
+from parity_tests.processes.signs_of_life import staging_seconds
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
 

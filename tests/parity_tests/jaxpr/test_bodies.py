@@ -172,10 +172,10 @@ def test_a_composite_is_read_in_all_releases(name):
     assert bodies.structure_of(equation) == Call(BODY, 3, is_opaque=True)
 
 
-def hijax_equation(**held):
+def hijax_equation(operands="x", **held):
     hijax = SimpleNamespace(name="call_hi_primitive")
     return SimpleNamespace(
-        primitive=hijax, params={"_prim": SimpleNamespace(**held)}, invars=("x",)
+        primitive=hijax, params={"_prim": SimpleNamespace(**held)}, invars=operands
     )
 
 
@@ -184,9 +184,16 @@ def test_a_hijax_primitive_with_a_body_is_a_call():
     traced = jax.jit(lambda x: jnp.sin(x) * 2).trace(X)
     found = bodies.structure_of(hijax_equation(traced=traced, jvp_rule=len, symbolic_zeros=False))
     assert found == Call(traced.jaxpr, 1)
-    assert bodies.structure_of(hijax_equation(jaxpr=BODY, policy=None)) == Call(BODY, 1)
+    assert bodies.structure_of(hijax_equation("ycx", jaxpr=BODY, policy=None)) == Call(BODY, 3)
     assert bodies.structure_of(hijax_equation(side="right", dimension=0)) is None
     assert bodies.bodies_of(hijax_equation(side="right", dimension=0)) == ()
+
+
+def test_a_hijax_primitive_whose_body_takes_other_inputs_is_no_plain_call():
+    """`lax.custom_root` is one from jax 0.12.0 on: its solver takes some of the operands."""
+    equation = hijax_equation("aycx", solve_jaxpr=BODY, has_aux=False)
+    assert bodies.structure_of(equation) == Call(BODY, 4, is_opaque=True)
+    assert bodies.bodies_of(equation) == (bodies.Body(BODY),)
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,17 @@ def test_within_a_jit_or_a_branch_jax_drops_what_is_donated(fun):
     assert found(fun, W) == []
 
 
+def test_a_solver_of_a_root_takes_some_of_the_operands():
+    """From jax 0.12.0 on `lax.custom_root` is one primitive, whose body is the solver alone."""
+
+    def root(b):
+        return jax.lax.custom_root(
+            lambda x: x * W - b, b, lambda f, x: x / W, lambda g, y: y / g(jnp.ones_like(y))
+        )
+
+    assert found(jax.grad(lambda b: root(b).sum()), X) == []
+
+
 def test_jits_of_jax_are_no_own_jits_of_a_program():
     of_jax = jax.make_jaxpr(lambda x: jnp.where(x > 0, x, 1))(X)
     assert [each.primitive.name for each in of_jax.eqns].count("jit")

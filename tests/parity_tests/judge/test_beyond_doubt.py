@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from parity_tests.judge import beyond_doubt
-from reports.rows import StageTimes
+from parity_tests.judge.beyond_doubt import is_beyond_doubt
+from reports.rows import Failure, HostMemory, Observation, StageTimes
 
 
 def times(*calls, **stages):
@@ -149,3 +150,28 @@ def test_a_side_measured_twice_is_never_slower():
             for _ in range(2)
         ]  # fmt: skip
         assert not beyond_doubt.may_be_slower(*sides)
+
+
+BEFORE = Observation(
+    program="p",
+    side="jax-legacy",
+    times=StageTimes(trace=1, lower=1, compile=2, first_call=1, call=None, call_samples=0),
+    host_memory=HostMemory(trace_and_lower=50, compile=70, fresh=True),
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "limit", "expected"),
+    [
+        ("timeout", 51.0, True),
+        ("timeout", 49.0, False),
+        ("memory", 701.0, True),
+        ("memory", 699.0, False),
+        ("timeout", None, False),  # a report that is older than the field
+        ("crash", 1e9, False),
+    ],
+)
+def test_ten_times_is_far(kind, limit, expected):
+    failure = Failure(kind=kind, stage="trace", type="a type", message="", limit=limit)
+    assert is_beyond_doubt(failure, BEFORE) == expected
+    assert not is_beyond_doubt(failure, Observation(program="p", side="jax-legacy"))

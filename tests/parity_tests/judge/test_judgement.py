@@ -5,8 +5,8 @@ import pytest
 
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.judgement import judge
 from parity_tests.judge.sides import pairs_of
+from parity_tests.judge.verdict import judge
 from reports.rows import (
     Failure,
     JaxprCounts,

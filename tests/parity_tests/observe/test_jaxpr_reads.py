@@ -12,10 +12,10 @@ from program_files import line_with, program_file
 
 from parity_tests import targets
 from parity_tests.jaxpr import source_places
-from parity_tests.jaxpr.same_program import is_same_program
 from parity_tests.observe import hazards
 from parity_tests.observe.environment import FLAG
 from parity_tests.observe.hazards.reads import in_form
+from parity_tests.observe.hazards.traced_program import is_same_program
 from parity_tests.observe.reads.recording import reads_reaching, recorded_import, recording
 from parity_tests.program import from_function
 

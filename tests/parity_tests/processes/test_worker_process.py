@@ -1,6 +1,7 @@
 """The supervision loop on work that is made up: how much at once, and what is killed when."""
 
 import os
+import sys
 from queue import SimpleQueue
 from types import SimpleNamespace
 
@@ -14,7 +15,8 @@ from parity_tests.evidence.folder_layout import (
 )
 from parity_tests.processes import worker_process
 from parity_tests.processes.protocol import Step
-from parity_tests.processes.worker_process import Lost, Worker, supervise
+from parity_tests.processes.side_environment import FOLDER
+from parity_tests.processes.worker_process import Lost, Worker, crashed_at, supervise
 from parity_tests.worker.handling import Desk, events
 
 pytestmark = pytest.mark.fresh_workers
@@ -127,3 +129,30 @@ def test_a_process_gets_a_folder_of_its_own_and_its_programs_are_found(tmp_path)
         files.hazards.touch()
         (folder / "request.json").touch()
     assert sorted(each.number for each in finished_programs(tmp_path)) == [0, 1, 2]
+
+
+HEAD = "Fatal Python error: Aborted\n\n"
+MODEL = '  File "/home/user/model.py", line 12 in step\n'
+JAX = f'  File "{sys.prefix}/lib/python3.11/site-packages/jax/_src/core.py", line 3 in bind\n'
+OURS = f'  File "{FOLDER}/parity_tests/observe/stages.py", line 7 in build\n'
+
+
+def thread(*frames, current=True):
+    name = "Current thread 0x01" if current else "Thread 0x02"
+    return f"{name} (most recent call first):\n{''.join(frames)}\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "where"),
+    [
+        (HEAD + thread(MODEL), "/home/user/model.py:12"),
+        (HEAD + thread(JAX, MODEL, OURS), "/home/user/model.py:12"),
+        (HEAD + thread(MODEL, current=False) + thread(JAX, MODEL), "/home/user/model.py:12"),
+        (HEAD + thread(JAX, OURS) + thread(MODEL, current=False), ""),
+        ("printed\n" + thread(MODEL), ""),
+        ("Fatal Python error", ""),
+        ("", ""),
+    ],
+)
+def test_the_innermost_line_of_the_user_is_named(log, where):
+    assert crashed_at(log) == where

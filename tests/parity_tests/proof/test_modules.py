@@ -15,9 +15,9 @@ import pytest
 from jax.interpreters import mlir
 
 from parity_tests.jax_internals import const_args
+from parity_tests.observe.numbers import place_of_locations
 from parity_tests.proof.attributes import static_shape
 from parity_tests.proof.contents import content
-from parity_tests.proof.locations import place_of_locations
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import UndecidedError
 

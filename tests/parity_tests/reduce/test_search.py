@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from jax import lax
 
-from parity_tests.judge.judgement import judge
+from parity_tests.judge.verdict import judge
 from parity_tests.processes.options import Limits
 from parity_tests.processes.warm_workers import warm_pair
 from parity_tests.program import from_function

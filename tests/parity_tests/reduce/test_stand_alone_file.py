@@ -244,3 +244,21 @@ def test_what_cannot_be_written_is_named(fun, said, tmp_path):
         return
     with pytest.raises(CannotWriteError, match=said):
         written(fun, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "fun",
+    [
+        lambda x: (x * TABLE, np.zeros((), jax.dtypes.float0)),
+        lambda x: jnp.broadcast_to(np.zeros((), jax.dtypes.float0), x.shape),
+        lambda x: (x * TABLE, np.zeros(3, jax.dtypes.float0)),
+        # The tangent of an integer that goes into a jitted function.
+        lambda x: jax.jvp(
+            lambda v: jax.jit(lambda k, u: (u * TABLE, k))(v.astype(int), v), (x,), (x,)
+        )[1],
+    ],
+)
+def test_what_has_no_elements_cannot_be_read(fun):
+    program = from_function(lambda: (fun, (X,)), "test")
+    with pytest.raises(jaxpr_to_draft.CannotReadError, match="an array of float0 has no elements"):
+        jaxpr_to_draft.read(program)

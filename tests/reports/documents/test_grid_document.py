@@ -9,8 +9,7 @@ import pytest
 
 from reports import ReportReadError, render_grid
 from reports.documents.grid import document
-from reports.output import json_file
-from reports.render import html, markdown
+from reports.output import html, json_file, markdown
 
 VOID = {"meta", "br", "li"}
 

@@ -8,7 +8,7 @@ import pytest
 from html_pages import Page
 from rich.console import Console
 
-from parity_tests.cli.campaign_view import print_plan
+from parity_tests.cli.plan_view import print_plan
 from reports import render_report
 from reports.document import Sections
 from reports.documents.plan import document

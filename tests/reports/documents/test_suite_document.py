@@ -17,8 +17,7 @@ from parity_tests.cli import app
 from reports import ReportReadError, formats_of, load_campaign, load_result, render_report
 from reports.document import Table
 from reports.documents.suite import document
-from reports.output import json_file, suite
-from reports.render import html
+from reports.output import html, json_file, suite
 from reports.rows.suite import SuiteResult
 
 JUNIT = xmlschema.XMLSchema11(Path(__file__).parents[1].joinpath("schemas") / "junit.xsd")

@@ -7,7 +7,7 @@ import pytest
 from html_pages import Page, unpacked, whole
 
 from reports.output import html_page
-from reports.render.html import source_hash
+from reports.output.html import source_hash
 
 FETCHING = {"src", "srcset", "data", "action", "poster", "background", "style"}
 

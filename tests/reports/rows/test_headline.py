@@ -2,7 +2,8 @@
 
 import pytest
 
-from reports.rows import Comparison
+from reports.rows import Comparison, Failure, Hazard, Observation
+from reports.rows.claims import Claim
 from reports.rows.headline import headline
 from reports.views.causes import standings
 from tests.helpers.built_grids import program
@@ -79,6 +80,65 @@ def proved(name):
     ],
 )
 def test_what_is_proved_and_was_not_run_stands_apart(programs, line):
+    assert headline(programs).question == line
+
+
+def not_here(name, answer="proved", hazards=()):
+    """A program that both sides have traced and lowered, with what its numbers come to."""
+    row = program(name, "could not compare")
+    failure = Failure(stage="lower", type="NotHere", message="no values", kind="not here")
+    observations = tuple(
+        Observation(program=name, side=side, failure=failure)
+        for side in ("jax-legacy", "jax-simplified")
+    )
+    claims = (Claim(of="jaxpr", answer=answer),)
+    return row.model_copy(
+        update={
+            "observations": observations,
+            "hazards": hazards,
+            "flip": row.flip.model_copy(update={"claims": claims}),
+        }
+    )
+
+
+def hazard(kind):
+    return Hazard(kind=kind, file="model.py", line=3, array="jax.Array f32[8]", what="", fix="")
+
+
+BREAKS, COSTS = hazard("captured and donated"), hazard("hoisted more than once")
+FIRST = "First: a: outputs are apart"
+
+
+@pytest.mark.parametrize(
+    ("programs", "line"),
+    [
+        (
+            [not_here("a"), not_here("b")],
+            "flip: not known. 2 of 2 programs cannot run here and are proved, so bits and costs "
+            f"are not known. {FIRST}",
+        ),
+        (
+            [not_here("a"), proved("b"), proved("c")],
+            "flip: not known. 2 of 3 programs are proved and were not run, 1 cannot run here and "
+            f"is proved, so bits and costs are not known. {FIRST}",
+        ),
+        (
+            [not_here("a"), program("b", "different")],
+            "flip: no. It breaks or changes 1 of 2 programs (b); of the others, 1 cannot run here "
+            "and is proved. First: b: outputs are apart",
+        ),
+        (
+            [
+                not_here("a", "parted"),
+                not_here("b", hazards=(BREAKS,)),
+                not_here("c", hazards=(COSTS,)),
+            ],
+            "flip: not known. Nothing can be said of 2 of 3 programs (a, b); 1 cannot run here and "
+            f"is proved, so bits and costs are not known. {FIRST}",
+        ),
+    ],
+)
+def test_what_cannot_run_here_and_is_proved_stands_apart(programs, line):
     assert headline(programs).question == line
 
 

@@ -6,7 +6,7 @@ import zlib
 import pytest
 
 from reports.rows import KeptText
-from reports.rows.kept_text import MOST_CHARACTERS
+from reports.rows.observation import MOST_CHARACTERS
 
 
 @pytest.mark.parametrize("text", ["", "one line", "two\nlines\n", "é \U0001f600 \x00", "\udc80"])

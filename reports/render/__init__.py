@@ -1,1 +1,0 @@
-"""Documents written down: one renderer for each format."""
