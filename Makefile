@@ -45,12 +45,13 @@ report-here: $(VENV)/.installed
 	  --report md:$(REPORT_DIR)/report.md \
 	  --report json:$(REPORT_DIR)/report.json
 
-# Pip compiles no editable install, and the tests start hundreds of processes that import it.
+# No editable install is compiled, and the tests start hundreds of processes that import it.
 test: $(VENV)/.installed $(ACTIONLINT)
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS)
 
 test-close-to-jax: $(VENV)/.installed
+	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
 # What CI has no time for: programs that users reported, on the other release, and 2,000 generated
