@@ -53,7 +53,7 @@ def test_what_is_planted_is_found(name: str, tmp_path: Path) -> None:
 
 def outcomes(ended: Ended) -> dict[str, str]:
     """What became of each program, and what it printed."""
-    lines = [line.split(maxsplit=1) for line in ended.output.splitlines()]
+    lines = [line.split(maxsplit=1) for line in ended.output.splitlines() if line.strip()]
     found = {line[0]: line[1] for line in lines if line[0] in PLANTED}
     printed = [line[0] for line in lines if line[0].startswith("orbit=")]
     return {**found, "chaos": printed[0]}
