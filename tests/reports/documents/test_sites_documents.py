@@ -116,7 +116,8 @@ def _bisection(answer: BisectAnswer = "found", **fields: Any) -> Bisection:
 
 def test_a_bisection_as_markdown() -> None:
     found = _bisection(
-        options=("--policy", "a.policy"), sets=(PAIR,), repeats=3, confidence=0.96, together=("f at b.py:1: its arrays go to scan",),
+        options=("--policy", "a.policy"), sets=(PAIR,), repeats=3, confidence=0.96,
+        together=("f at b.py:1: its arrays go to scan",),
         not_reached=("float32[9] at eager.py:7",), not_switched=("JAX 0.4 is too old",),
     )  # fmt: skip
     assert render_report("md", found) == (
