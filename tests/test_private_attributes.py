@@ -19,8 +19,8 @@ PACKAGES = ("engine", "legacy_closedjaxpr", "simplified_consts", "parity_tests",
 PLACES = ("engine/jax_internals/", "parity_tests/jax_internals.py")
 
 # Private names of others: named tuples document theirs, and only by `_io` does execnet tell how a
-# worker of pytest-xdist ended.
-OF_OTHERS = {*dir(collections.namedtuple("Empty", ())), "_io"}
+# worker of pytest-xdist ended, and by `_initializing` importlib that a module is being imported.
+OF_OTHERS = {*dir(collections.namedtuple("Empty", ())), "_io", "_initializing"}
 
 
 def private_reads(root=ROOT):

@@ -159,7 +159,7 @@ def bisect(
         complain(f"goes on after {len(kept.all_runs())} runs that are kept; --anew begins again")
     with display.progress() as shown:
         runner = Runner(command, timeout, reset, exceptions)
-        options = ["--policy", str(policy)] if policy else []
+        options = ["--policy", str(policy)] if policy and exceptions else []
         options += [word for key in inline or () for word in ("--inline", key)]
         bisecting = Bisecting(runner, how, kept, jobs, shown.say, options)
         try:
@@ -206,8 +206,7 @@ def _policy(file: Path | None, inline: Sequence[str], hoist: Sequence[str]) -> s
     for choice, keys in (("inline", inline), ("hoist", hoist)):
         read_table(dict.fromkeys(keys, choice), f"--{choice}")
         text += "".join(f"\n{choice} {key}  # --{choice}" for key in keys)
-    read_lines(text, "the policy")
-    return text
+    return text if read_lines(text, "the policy").entries else ""
 
 
 def _entries(policy: str) -> Sequence[Entry]:

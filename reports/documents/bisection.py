@@ -29,7 +29,7 @@ def document(found: Bisection) -> Document:
         answer=headline(found),
         tone=_TONES[found.answer],
         lines=(
-            f"{shlex.join(found.command)} (failing is: {found.until})",
+            _asked(found),
             found.detail,
             effort(found),
         ),
@@ -38,6 +38,11 @@ def document(found: Bisection) -> Document:
             *((items(limits(found)),) if limits(found) else ()),
         ),
     )
+
+
+def _asked(found: Bisection) -> str:
+    policy = f"; {shlex.join(found.options)}" if found.options else ""
+    return f"{shlex.join(found.command)} (failing is: {found.until}{policy})"
 
 
 def headline(found: Bisection) -> str:

@@ -116,13 +116,14 @@ def _bisection(answer: BisectAnswer = "found", **fields: Any) -> Bisection:
 
 def test_a_bisection_as_markdown() -> None:
     found = _bisection(
-        sets=(PAIR,), repeats=3, confidence=0.96, together=("f at b.py:1: its arrays go to scan",),
+        options=("--policy", "a.policy"), sets=(PAIR,), repeats=3, confidence=0.96,
+        together=("f at b.py:1: its arrays go to scan",),
         not_reached=("float32[9] at eager.py:7",), not_switched=("JAX 0.4 is too old",),
     )  # fmt: skip
     assert render_report("md", found) == (
         "# constparity: bisect: 2 sites of 40, together, make the command fail\n"
         "\n"
-        "- pytest a.py (failing is: exit)\n"
+        "- pytest a.py (failing is: exit; --policy a.policy)\n"
         "- stock JAX confirms it\n"
         "- 12 runs of 40 sites, at most 15 for one culprit; 30 s; each question was run 3 times, "
         "so that no failure was missed with confidence 0.960\n"
@@ -132,8 +133,8 @@ def test_a_bisection_as_markdown() -> None:
         "- **and** that array\n"
         "- **line 2** x = x + 0a\n"
         "- **line 3** x = x + 0b\n"
-        "- **passes** constparity bisect --flip 0a -- pytest a.py\n"
-        "- **fails** constparity bisect --flip 0a,0b -- pytest a.py\n"
+        "- **passes** constparity bisect --flip 0a --policy a.policy -- pytest a.py\n"
+        "- **fails** constparity bisect --flip 0a,0b --policy a.policy -- pytest a.py\n"
         "\n"
         "```text\n"
         "  AssertionError\n"
