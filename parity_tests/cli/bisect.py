@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,7 +151,8 @@ def bisect(
             )
     except (ValueError, CommandError) as error:
         fail(str(error))
-    parts = (os.getcwd(), sys.version, str(how), str(timeout), reset, exceptions, *command)
+    versions = (sys.version, *map(metadata.version, ("constparity", "jax", "jaxlib")))
+    parts = (os.getcwd(), *versions, str(how), str(timeout), reset, exceptions, *command)
     file = last_failed.make() / f"bisect-{digest_of(parts)}.jsonl"
     if anew:
         file.unlink(missing_ok=True)
