@@ -9,10 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from parity_tests.advice import advice
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, Runner, Until, check_reached
 from parity_tests.bisect.search import Search, UnlistedError, bound
 from parity_tests.bisect.sites import Flips, Site, Told
+from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.observe.environment import version
 from reports.rows.bisection import (
     BisectAnswer,
@@ -210,12 +212,15 @@ class Bisecting:
         runs = self._known(fails)
         assert runs is not None
         failing = next(run for run in runs if run.fails)
+        sites = tuple(_row(self.kept.sites[site]) for site in found)
+        of_arrays = any(site.kind == "array" for site in sites)
         return BlamedSet(
-            sites=tuple(_row(self.kept.sites[site]) for site in found),
+            sites=sites,
             passes=str(passes),
             fails=str(fails),
             ended=failing.ended,
             said="\n".join(failing.said.splitlines()[-_LINES:]),
+            action=what_helps(failing.said) or advice("inline" if of_arrays else "one program"),
         )
 
     def _listed(self) -> list[str]:

@@ -103,6 +103,7 @@ def lines(found: Bisection) -> Iterator[str]:
                 yield f"      {site.code}"
         yield f"    with it flipped: {blamed.ended}"
         yield from (f"      {line}" for line in blamed.said.splitlines())
+        yield f"      -> {blamed.action}"
         passes, fails = commands_of(found, blamed)
         yield f"    passes: {passes}"
         yield f"    fails:  {fails}"
@@ -114,6 +115,7 @@ def _section(found: Bisection, blamed: BlamedSet) -> Section:
     lines = [
         *(Line(each.words, "and") for each in blamed.sites[1:]),
         *(Line(each.code, f"line {each.line}") for each in blamed.sites if each.code),
+        Line(blamed.action, "what helps"),
         Line(passes, "passes"),
         Line(fails, "fails"),
     ]

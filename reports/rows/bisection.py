@@ -30,7 +30,7 @@ class BlamedSet(Row):
     """Sites that make the command fail, all of them together and not without the last.
 
     `passes` and `fails` are values of `--flip`, both of which were run; `ended` and `said` are how
-    the failing run ended, and the end of what it printed.
+    the failing run ended, and the end of what it printed; `action` is what helps.
     """
 
     sites: tuple[BlamedSite, ...]
@@ -38,6 +38,7 @@ class BlamedSet(Row):
     fails: str
     ended: str
     said: str
+    action: str
 
 
 class StockEnds(Row):

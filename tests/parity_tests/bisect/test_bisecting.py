@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from parity_tests.advice import advice
 from parity_tests.bisect.bisecting import Bisecting
 from parity_tests.bisect.kept_runs import KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Until
@@ -79,6 +80,7 @@ def test_one_site_is_blamed_within_the_bound_and_confirmed_on_stock(
     assert at_once > 1 or found.runs <= found.bound
     assert (found.stock.off, found.stock.on) == (False, True)
     assert (found.sets[0].passes, found.sets[0].fails) == ("none", BY_LINE[7])
+    assert found.sets[0].action == advice("inline")
     assert list(lines(found))[:2] == [
         "bisect: 1 site of 40 makes the command fail",
         "  float32[8] at a.py:7 (step), captured by step at a.py:7",
@@ -105,6 +107,12 @@ def test_a_value_that_differs_by_more_than_the_tolerance_fails(runs: Path) -> No
     found = bisected(Command(says=says), runs, r"value:loss=(\S+) 1e-6")
     assert blamed(found) == [[9]]
     assert found.sets[0].ended == "1.501 where it was 1.5"
+
+
+def test_what_helps_is_known_by_what_jax_says(runs: Path) -> None:
+    said = "INVALID_ARGUMENT: Attempt to donate a buffer which is also used by the same call"
+    [blamed] = bisected(Command(flips(7), says=lambda asked: said), runs).sets
+    assert blamed.action == advice("donated")
 
 
 def test_a_text_in_the_output_fails(runs: Path) -> None:

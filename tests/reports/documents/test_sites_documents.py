@@ -103,6 +103,7 @@ def _site(number: str, words: str, line: int) -> BlamedSite:
 PAIR = BlamedSet(
     sites=(_site("0a", "this array", 2), _site("0b", "that array", 3)),
     passes="0a", fails="0a,0b", ended="exit status 1", said="  AssertionError\n[gw0] failed",
+    action="keep it inlined",
 )  # fmt: skip
 
 
@@ -133,6 +134,7 @@ def test_a_bisection_as_markdown() -> None:
         "- **and** that array\n"
         "- **line 2** x = x + 0a\n"
         "- **line 3** x = x + 0b\n"
+        "- **what helps** keep it inlined\n"
         "- **passes** constparity bisect --flip 0a --policy a.policy -- pytest a.py\n"
         "- **fails** constparity bisect --flip 0a,0b --policy a.policy -- pytest a.py\n"
         "\n"
