@@ -1,7 +1,8 @@
 """In a process of the command: each program takes the form, and each array the way, of its site.
 
 What is flipped behaves as on stock JAX after the flip: NumPy arrays are read when JAX reads them,
-donated arrays are not protected, and captured arrays take part in placement. The engine mends all
+donated arrays are not protected, captured arrays take part in placement, and are passed once for
+each use. The engine mends all
 that elsewhere, and the command would pass.
 
 A program has one of the engine's pipelines by its own site. Both are changed in one step, the plan,
@@ -35,6 +36,7 @@ from legacy_closedjaxpr import pipeline as legacy
 from parity_tests import in_place_of_jax
 from parity_tests.bisect import sites
 from parity_tests.bisect.sites import Site
+from parity_tests.bisect.uses import one_for_each_use
 from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.source_places import kind_of_file, relative
 from simplified_consts import pipeline as simplified
@@ -149,7 +151,7 @@ class Switch:
             return plan
         if any(choice != "hoist" for choice in chosen.values()):
             choices = choices._replace(policy=_Policy(frozenset(chosen.items())))
-        return _SIMPLIFIED.plan(form, embed_threshold, True, choices)
+        return one_for_each_use(_SIMPLIFIED.plan(form, embed_threshold, True, choices))
 
     def _chosen(self, found: Sequence[Found], form: ClosedJaxpr) -> dict[Hashable, str | None]:
         """Return what becomes of each array: by the policy, else by whether its site is flipped."""

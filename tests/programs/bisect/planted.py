@@ -144,6 +144,20 @@ def memory():
     return compiled.memory_analysis().argument_size_in_bytes < 1000
 
 
+def twice():
+    big = jnp.arange(4096.0)
+
+    def turn(carry, _):
+        return carry * big + big, None  # two uses in a body are one of the program
+
+    @jax.jit
+    def three(x):
+        return jax.lax.scan(turn, x + big, None, 2)[0] - big  # twice
+
+    compiled = three.lower(jnp.ones(4096)).compile()
+    return compiled.memory_analysis().argument_size_in_bytes < 4 * big.nbytes
+
+
 def derivative():
     weights = jnp.arange(32.0)
 
