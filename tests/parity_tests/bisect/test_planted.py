@@ -22,7 +22,8 @@ PLANTED = {
     "reader": "exit", "overwritten": "exit", "donated": "exit", "helper_of_a_helper": "exit",
     "branch": "exit", "chaos": r"value:orbit=(\S+) 1e-4", "together": "exit", "placement": "exit",
     "two_devices": "exit", "committed": "exit", "text_of_module": "exit", "memory": "exit",
-    "twice": "exit", "derivative": "exit", "scanned": "exit", "thread": "exit", "child": "exit", "model": "exit",
+    "twice": "exit", "derivative": "exit", "scanned": "exit", "thread": "exit", "child": "exit",
+    "model": "exit",
     "equinox_reader": "exit", "optimiser": "exit", "flaky": "exit",
 }  # fmt: skip
 FILE = program_file("bisect/planted")

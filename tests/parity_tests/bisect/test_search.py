@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parity_tests.bisect.search import Search, UnlistedError, bound
@@ -32,6 +32,7 @@ class Command:
         return set(map(frozenset, search.sets()))
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.sampled_from(SITES))
 def test_one_culprit_is_found_within_the_bound(culprit: str) -> None:
     command = Command([[culprit]])
@@ -39,11 +40,13 @@ def test_one_culprit_is_found_within_the_bound(culprit: str) -> None:
     assert command.runs + 4 <= bound(len(SITES))  # four for both ends, twice
 
 
+@settings(deadline=None, max_examples=40)
 @given(st.lists(st.sampled_from(SITES), min_size=2, max_size=4, unique=True))
 def test_sites_that_fail_only_together_are_one_set(culprits: list[str]) -> None:
     assert Command([culprits]).found() == {frozenset(culprits)}
 
 
+@settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.sampled_from(SITES), min_size=4, max_size=6, unique=True), st.sampled_from([1, 3])
 )
