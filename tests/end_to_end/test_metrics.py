@@ -18,7 +18,6 @@ from reports.rows import (
     TIME_METRICS,
     Campaign,
     CapturedArray,
-    Environment,
     Observation,
     StageTimes,
     metric_rules,
@@ -26,6 +25,7 @@ from reports.rows import (
 )
 from reports.rows.metric_records import Figure, Larger, Metric, OverviewColumn, TerminalColumn
 from reports.views import overview, program
+from tests.helpers.built_campaigns import ENVIRONMENT
 
 MIB = 2**20
 SIDES = ("jax-legacy", "jax-simplified")
@@ -78,12 +78,8 @@ def campaign(left, right):
     findings = Findings((left, right), compare_pairs([pair]))
     sides = (left.side, right.side)
     draft = RowDraft("p", "model.py:1", "", findings, observations=(left, right))
-    environment = Environment(
-        constparity="", python="", jax="", jaxlib="", numpy="", backend="", device_kind="",
-        device_count=1, cpu_count=1, system="",
-    )  # fmt: skip
     row = draft.row(conclude(findings, pairs_of(sides)))
-    return Campaign(created="", environment=environment, sides=sides, programs=(row,))
+    return Campaign(created="", environment=ENVIRONMENT, sides=sides, programs=(row,))
 
 
 def judged(row, name):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from reports import rows
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridVersion, VersionChange
+from tests.helpers.built_campaigns import ENVIRONMENT
 
 STOCK = ("jax-legacy", "jax-simplified")
 LABELS = ("0.8.3", "0.9.2", "0.10.2", "0.11.2", "0.12.0.1")
@@ -12,18 +13,6 @@ HOSTILE = "<script>alert(1)</script> | pipe ` tick *b* [l](x) [red] \x1b[31m\x00
 BROKEN = "'TypedNdArray' object has no attribute 'sharding'"
 
 
-ENVIRONMENT = rows.Environment(
-    constparity="0.1.0",
-    python="3.11.7",
-    jax="0.10.2",
-    jaxlib="0.10.2",
-    numpy="2.4.0",
-    backend="cpu",
-    device_kind="cpu",
-    device_count=1,
-    cpu_count=2,
-    system="Linux x86_64",
-)
 FAILURE = rows.Failure(
     kind="exception",
     stage="lower",

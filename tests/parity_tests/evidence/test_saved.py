@@ -8,14 +8,12 @@ import pytest
 
 from parity_tests.evidence import saved
 from parity_tests.evidence.saved import Saved
-from reports.rows import Campaign, Environment, ProgramRow
+from reports.rows import Campaign, ProgramRow
+from tests.helpers.built_campaigns import ENVIRONMENT
 
 CAMPAIGN = Campaign(
     created="2026-01-01T00:00:00+00:00",
-    environment=Environment(
-        constparity="0", python="3", jax="0", jaxlib="0", numpy="2", backend="cpu",
-        device_kind="cpu", device_count=1, cpu_count=1, system="Linux",
-    ),
+    environment=ENVIRONMENT,
     sides=("legacy", "simplified"),
     programs=(
         ProgramRow(

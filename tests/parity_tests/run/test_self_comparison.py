@@ -7,7 +7,8 @@ from parity_tests.cli.app import main
 from parity_tests.run import self_comparison
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.self_comparison import SelfComparison
-from reports.rows import Campaign, Environment, ProgramRow, TimeComparison
+from reports.rows import Campaign, ProgramRow, TimeComparison
+from tests.helpers.built_campaigns import ENVIRONMENT
 
 FILE = program_file("steady_and_fitful")
 
@@ -48,11 +49,7 @@ def verdicts(*found):
         name="p", source="", summary="", verdict="parity", reasons=(), observations=(),
         comparisons=(), times=times,
     )  # fmt: skip
-    environment = Environment(
-        constparity="", python="", jax="", jaxlib="", numpy="", backend="", device_kind="",
-        device_count=1, cpu_count=1, system="",
-    )  # fmt: skip
-    campaign = Campaign(created="", environment=environment, sides=("legacy",), programs=(row,))
+    campaign = Campaign(created="", environment=ENVIRONMENT, sides=("legacy",), programs=(row,))
     return SelfComparison(campaign, 20)
 
 

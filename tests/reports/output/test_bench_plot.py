@@ -5,8 +5,8 @@ from xml.etree import ElementTree
 import pytest
 
 from reports.output import bench_plot
-from reports.rows import Environment
 from reports.rows.bench import Bench, BenchLine, BenchQuestion, Target
+from tests.helpers.built_campaigns import ENVIRONMENT
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -31,14 +31,10 @@ def line(value, *, low=None, high=None, outcome=None, target=None, kind="ratio",
 @pytest.fixture
 def bench():
     def of(*lines):
-        with_ = Environment(
-            jax="0.10.2", jaxlib="0.10.2", numpy="2.4", python="3.11", system="Linux",
-            backend="cpu", device_kind="cpu", device_count=1, cpu_count=2, constparity="0.1.0",
-        )  # fmt: skip
         question = BenchQuestion(rows=(1,), rounds=4)
         return Bench(
-            created="2026-01-01", environment=with_, question=question, load=None, lines=lines,
-            samples=(),
+            created="2026-01-01", environment=ENVIRONMENT, question=question, load=None,
+            lines=lines, samples=(),
         )  # fmt: skip
 
     return of

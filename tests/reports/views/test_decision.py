@@ -325,8 +325,8 @@ def test_the_command_runs_the_program_again(campaigns):
 
 
 def test_damaged_texts_are_named(campaigns):
-    kept = rows.kept_text.KeptText(data="AAAA")
-    texts = rows.kept_text.ProgramTexts(jaxpr=kept, stablehlo=kept)
+    kept = rows.KeptText(data="AAAA")
+    texts = rows.ProgramTexts(jaxpr=kept, stablehlo=kept)
     observations = tuple(
         item.model_copy(update={"texts": texts}) for item in campaigns.parity("f").observations
     )
