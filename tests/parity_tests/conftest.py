@@ -38,9 +38,7 @@ def told(faults_file, tmp_path_factory) -> Path:
         if not (folder / "progress.json").exists():
             steps: list[tuple[int, int, str]] = []
             options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=8.0)
-            found = run.run(
-                [str(faults_file)], options, progress=lambda *step: steps.append(step)
-            )
+            found = run.run([str(faults_file)], options, progress=lambda *step: steps.append(step))
             (folder / "faults.json").write_text(json_file.render(found), "utf-8")
             (folder / "progress.json").write_text(json.dumps(steps))
     return folder
