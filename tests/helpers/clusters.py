@@ -1,14 +1,27 @@
 """A cluster of Dask on this machine: a scheduler and workers, each a process."""
 
+import importlib
+import multiprocessing
+import os
 import socket
-import subprocess
 import sys
 from pathlib import Path
+
+import dask
 
 from parity_tests.planned.cluster import connected
 from tests.helpers.relays import Relay
 
 ROOT = Path(__file__).parents[2]
+# All are forked from a process that has imported Dask, for that takes longer than their work.
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    [
+        "distributed.cli.dask_scheduler",
+        "distributed.cli.dask_worker",
+        "parity_tests.campaign.cluster",
+    ]
+)
 
 
 def free_port():
@@ -45,6 +58,8 @@ class Cluster:
 
     def start_worker_behind_relays(self):
         """Start a worker; all that it and the scheduler say to each other passes the relays."""
+        with connected(self.address, 60.0):
+            pass  # the scheduler is there; a relay would not wait for it
         port = free_port()
         there, back = self.relays = [Relay(self.port), Relay(port)]
         return self.start_worker(
@@ -57,28 +72,31 @@ class Cluster:
             client.wait_for_workers(count)
 
     def _start(self, kind, *arguments):
-        with open(self.folder / f"{kind}-{len(self.started)}.log", "w") as log:
-            process = subprocess.Popen(
-                [
-                    sys.executable,
-                    "-m",
-                    f"distributed.cli.dask_{kind}",
-                    "--no-dashboard",
-                    *arguments,
-                ],
-                cwd=ROOT,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
+        log = self.folder / f"{kind}-{len(self.started)}.log"
+        how = (kind, ["--no-dashboard", *arguments], log, dict(os.environ))
+        process = FORKS.Process(target=_run, args=how, daemon=True)
+        process.start()
         self.started.append(process)
         return process
 
     def stop(self):
         for each in reversed(self.started):
             each.kill()
-            each.wait()
+            each.join()
         for each in self.relays:
             each.cut()
+
+
+def _run(kind, arguments, log, environment):
+    """Be a command of Dask in an environment; what it prints goes to `log`."""
+    with open(log, "w") as file:
+        for stream in (sys.stdout, sys.stderr):
+            os.dup2(file.fileno(), stream.fileno())
+    os.chdir(ROOT)
+    os.environ.clear()
+    os.environ.update(environment)
+    dask.config.refresh()
+    importlib.import_module(f"distributed.cli.dask_{kind}").main(arguments)
 
 
 def tasks_here(marks, name):

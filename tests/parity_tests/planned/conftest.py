@@ -71,8 +71,9 @@ def writer(begin, tmp_path):
 
 
 @pytest.fixture
-def cluster(tmp_path, marks):
-    """A cluster whose workers the test starts."""
+def cluster(tmp_path, marks, monkeypatch):
+    """A cluster whose workers the test starts; who is gone is seen soon."""
+    monkeypatch.setattr("parity_tests.campaign.cluster._LOOK_SECONDS", 0.2)
     found = Cluster(tmp_path)
     found.start_scheduler()
     yield found

@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import logging
+import os
 import re
 import signal
 import time
@@ -71,10 +72,10 @@ def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, m
         # The scheduler goes, and with it the workers, and all of them come back.
         await_(lambda: tasks_here(marks, "slow 3"))
         cluster.scheduler.kill()
-        cluster.scheduler.wait()
+        cluster.scheduler.join()
         for each in cluster.workers:
             each.kill()
-            each.wait()
+            each.join()
         cluster.start_scheduler()
         cluster.start_worker()
         cluster.start_worker()
@@ -106,7 +107,7 @@ def test_a_machine_has_one_timed_task_after_the_scheduler_restarts(
         await_(lambda: begun() == [1, 1])
         for each in (cluster.scheduler, *cluster.workers):
             each.kill()
-            each.wait()
+            each.join()
         cluster.start_scheduler()
         await_(lambda: "has no workers; tasks wait" in caplog.text)
         back = [cluster.start_worker() for _ in range(2)]
@@ -155,12 +156,12 @@ def test_a_worker_that_hangs_leaves_its_task_to_another_and_may_come_back(
 
     def trouble():
         await_(lambda: tasks_here(marks, "waits"))
-        worker.send_signal(signal.SIGSTOP)
+        os.kill(worker.pid, signal.SIGSTOP)
         let_go(marks, worker)  # its task ends while it hangs
         other = cluster.start_worker()
         await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
-        worker.send_signal(signal.SIGCONT)
-        worker.wait()
+        os.kill(worker.pid, signal.SIGCONT)
+        worker.join()
         let_go(marks, other)
 
     with writer(NAMES) as plan:
@@ -183,7 +184,7 @@ def test_a_worker_that_is_drained_leaves_its_task_to_another(cluster, writer, ta
             client.retire_workers(names=["worker 0"])
         await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
         let_go(marks, worker)
-        worker.wait()
+        worker.join()
         let_go(marks, other)
 
     with writer(NAMES) as plan:
@@ -205,7 +206,7 @@ def test_a_worker_that_loses_its_connections_leaves_its_task_to_another(
         other = cluster.start_worker()
         await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
         let_go(marks, worker)
-        worker.wait()
+        worker.join()
         let_go(marks, other)
 
     with writer(NAMES) as plan:
@@ -228,7 +229,7 @@ def test_a_result_that_the_network_holds_back_is_not_counted_twice(cluster, writ
         await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
         for each in cluster.relays:
             each.speak()
-        worker.wait()
+        worker.join()
         let_go(marks, other)
 
     with writer(NAMES) as plan:
@@ -255,7 +256,7 @@ def test_a_result_that_is_lost_with_its_worker_is_made_by_another(
         there.cut()
         other = cluster.start_worker()
         await_(lambda: tasks_here(marks, "waits") == [worker.pid, other.pid])
-        worker.wait()
+        worker.join()
         let_go(marks, other)
 
     with writer(NAMES) as plan:
@@ -323,7 +324,7 @@ def test_what_dask_logs_of_a_scheduler_that_is_gone_is_kept_back(cluster, caplog
     try:
         with connected(cluster.address) as client:
             cluster.scheduler.kill()
-            cluster.scheduler.wait()
+            cluster.scheduler.join()
             await_(lambda: client.status == "connecting")
     finally:
         for each in loggers:

@@ -1,5 +1,6 @@
 """Clients of a cluster that stop: the next one goes on, and each program is in the store once."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -117,7 +118,7 @@ def test_a_client_that_is_stopped_is_resumed_on_the_same_cluster(
     path = tmp_path / "runs.db"
     await_(lambda: tasks_here(marks, "waits") and plan_report(path).tasks)
     if hears_late:
-        worker.send_signal(signal.SIGSTOP)
+        os.kill(worker.pid, signal.SIGSTOP)
     stopped.send_signal(sign)
     stopped.wait()
     kept = [name for name, _ in planned_names(path, 1, ["safe"])]
@@ -125,7 +126,7 @@ def test_a_client_that_is_stopped_is_resumed_on_the_same_cluster(
         await_(lambda: not any(client.processing().values()))
         resumed = start(NAMES)
         await_(lambda: any(client.processing().values()))
-    worker.send_signal(signal.SIGCONT)
+    os.kill(worker.pid, signal.SIGCONT)
     await_(lambda: len(tasks_here(marks, "waits")) == 2)
     let_go(marks, worker)
     assert resumed.wait() == 0

@@ -188,9 +188,7 @@ def test_arrays_lie_beside_without_pickles(planted):
         assert np.array_equal(stored["c0"].view(np.float32), np.arange(64))
 
 
-@pytest.mark.parametrize(
-    "options", [("-n", "3", "--dist=worksteal"), ("--constparity=simplified",)]
-)
+@pytest.mark.parametrize("options", [("-n3", "--dist=worksteal"), ("--constparity=simplified",)])
 def test_the_files_are_the_same_for_any_number_of_processes_and_on_each_side(planted, options):
     suite, _, folder, _ = planted
     other = "_".join(options).replace("--", "").replace("=", "_")
