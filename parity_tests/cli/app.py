@@ -125,11 +125,11 @@ def _of_usage() -> tuple[type[Exception], ...]:
 
     They are imported where one is to be told from others.
     """
+    from parity_tests.campaign.cluster import ClusterError
+    from parity_tests.campaign.spec import SpecError
+    from parity_tests.campaign.tasks import ShardError
     from parity_tests.evidence.saved import SavedError
     from parity_tests.jobs import ProjectError
-    from parity_tests.planned.cluster import ClusterError
-    from parity_tests.planned.spec import SpecError
-    from parity_tests.planned.tasks import ShardError
     from parity_tests.processes.interpreters import InterpreterError
     from parity_tests.run.collection import SidesError
     from parity_tests.run.folder import ResumeError

@@ -20,11 +20,11 @@ from reports.kinds import formats_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from parity_tests.campaign.plan import NamedEnvironment
+    from parity_tests.campaign.scheduling import MakesRunner
+    from parity_tests.campaign.spec import EnvironmentSpec
     from parity_tests.cli.plan_view import CampaignProgress
     from parity_tests.cli.terminal import Shown
-    from parity_tests.planned.plan import NamedEnvironment
-    from parity_tests.planned.scheduling import MakesRunner
-    from parity_tests.planned.spec import EnvironmentSpec
     from reports import ReportRequest
     from reports.rows.plan import PlanReport, State
 
@@ -159,13 +159,13 @@ def campaign(
 
       constparity campaign ecosystem.toml -k numpyro
     """
+    from parity_tests.campaign.campaign import Asked, digest_of, run_campaign
+    from parity_tests.campaign.searching import smaller_programs, with_files
+    from parity_tests.campaign.selecting import check_expression
+    from parity_tests.campaign.spec import read_spec
+    from parity_tests.campaign.task_process import FolderError
+    from parity_tests.campaign.tasks import read_shard
     from parity_tests.cli.plan_view import LINE_SECONDS, CampaignProgress
-    from parity_tests.planned.campaign import Asked, digest_of, run_campaign
-    from parity_tests.planned.searching import smaller_programs, with_files
-    from parity_tests.planned.selecting import check_expression
-    from parity_tests.planned.spec import read_spec
-    from parity_tests.planned.task_process import FolderError
-    from parity_tests.planned.tasks import read_shard
     from parity_tests.run.selection import parse_expression
     from reports.store.database import check_is_there
     from reports.store.plan_report import find_plan, plan_report
@@ -252,7 +252,7 @@ def conclude_plan(
 
 def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
     """Run tasks on this machine."""
-    from parity_tests.planned.task_process import run_here
+    from parity_tests.campaign.task_process import run_here
 
     return lambda folder, campaign, *, alone: partial(
         run_here, folder=folder, jobs=1 if alone else jobs, at_work=progress.at_work
@@ -261,7 +261,7 @@ def _here(jobs: int, progress: CampaignProgress) -> MakesRunner:
 
 def _on_cluster(address: str) -> MakesRunner:
     """Run tasks on the workers of a scheduler; make sure first that it is there."""
-    from parity_tests.planned.cluster import ClusterRunner, connected
+    from parity_tests.campaign.cluster import ClusterRunner, connected
 
     with connected(address, _FIRST_ANSWER_SECONDS):
         pass
@@ -304,11 +304,11 @@ def _environments(
     given: Sequence[EnvironmentSpec], folder: Path, shown: Shown
 ) -> tuple[NamedEnvironment, ...]:
     """Return each environment with its Python; make what is missing."""
+    from parity_tests.campaign.plan import NamedEnvironment
+    from parity_tests.campaign.spec import SpecError
     from parity_tests.environments.find_python import NoPythonError
     from parity_tests.environments.making import MakingError, environment_of, planned
     from parity_tests.environments.requirements import RequirementError
-    from parity_tests.planned.plan import NamedEnvironment
-    from parity_tests.planned.spec import SpecError
     from parity_tests.processes.interpreters import InterpreterError, interpreter_at
 
     found: list[NamedEnvironment] = []

@@ -37,7 +37,7 @@ def merge(
 
       constparity merge 1.db 2.db --into all.db --report html:all.html
     """
-    from parity_tests.planned.searching import count_coverage, with_files
+    from parity_tests.campaign.searching import count_coverage, with_files
     from reports.store.plan_merge import merge as merged
     from reports.store.plan_report import plan_report
 

@@ -16,8 +16,8 @@ from reports.views.texts import cut, left_out
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from parity_tests.campaign.scheduling import Tally
     from parity_tests.cli.terminal import Shown
-    from parity_tests.planned.scheduling import Tally
     from reports.rows.plan import PlanReport
 
 

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from parity_tests.planned import ecosystem
+from parity_tests.campaign import ecosystem
 
 FINE = "mkdir programs; touch programs/one.py; exit 0"
 _RESULTS = '<testsuite><testcase classname="t" name="fails"><failure/></testcase></testsuite>'

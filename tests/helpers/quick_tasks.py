@@ -1,6 +1,6 @@
 """The process of a task that runs nothing: the name of a program says what happens to it.
 
-It stands in for `parity_tests.planned.running`, so that faults of processes and machines are tried
+It stands in for `parity_tests.campaign.running`, so that faults of processes and machines are tried
 with real processes, and without the seconds that JAX takes to start.
 """
 
@@ -11,8 +11,9 @@ import sys
 import time
 from pathlib import Path
 
+from parity_tests.campaign.tasks import Task, TaskResult
+
 from parity_tests.evidence.folder_layout import TaskFiles
-from parity_tests.planned.tasks import Task, TaskResult
 from parity_tests.processes.protocol import write
 from reports.rows import FlipVerdict, Observation, ProgramRow, StageTimes, TimeSamples
 from reports.store.finished import finished

@@ -2,7 +2,7 @@
 
 import os
 
-from parity_tests.planned import task_process
+from parity_tests.campaign import task_process
 
 task_process.ENTRY = "tests.helpers.quick_tasks"
 if "QUICK_START_SECONDS" in os.environ:

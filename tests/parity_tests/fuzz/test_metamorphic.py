@@ -7,11 +7,11 @@ import jax
 import numpy as np
 import pytest
 from jax.extend import core
+from parity_tests.campaign.generated import recipe_of
 
 from parity_tests.fuzz import rendering
 from parity_tests.jax_internals import const_args
 from parity_tests.jaxpr.bodies import inner, is_body
-from parity_tests.planned.generated import recipe_of
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.modules import number_module
 from simplified_consts.hoisting.closure_conversion import Conversion
