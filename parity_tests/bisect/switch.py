@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import re
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
@@ -311,12 +313,17 @@ _CELL = re.compile(r"(?:.*ipykernel_\d+.|<ipython-input-\d+-)(\w+)(?:\.py|>)")
 def file_of(file: str) -> str:
     """Return how sites name a file: its path below the working directory, or the cell that it is.
 
+    A temporary folder has another name in each run, so of a file in it the name alone is kept.
+
     Example::
 
         file_of("/tmp/ipykernel_71/1234.py") == "cell 1234"
     """
-    cell = _CELL.fullmatch(file)
-    return f"cell {cell[1]}" if cell else relative(file)
+    if cell := _CELL.fullmatch(file):
+        return f"cell {cell[1]}"
+    path = relative(file)
+    is_temporary = path.startswith(os.path.join(tempfile.gettempdir(), ""))
+    return f"temporary {os.path.basename(path)}" if is_temporary else path
 
 
 def _source(closed_jaxpr: ClosedJaxpr) -> str:

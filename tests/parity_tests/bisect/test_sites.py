@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from program_files import program_file
 from parity_tests.bisect.listing import listed
 from parity_tests.bisect.running import EndedHere, run_here
 from parity_tests.bisect.sites import Flips, Site, Told
+from parity_tests.bisect.switch import file_of
 from parity_tests.cli.app import main
 
 PROGRAM = program_file("sites/captures")
@@ -114,3 +116,15 @@ def test_small_arrays_are_only_counted() -> None:
         told.sites[site.id], told.copies[site.id] = site, [1]
     found = listed(["a"], EndedHere(0, 1.0, told), min_bytes=100)
     assert ([each.array for each in found.captured], found.smaller) == (["float32[99]"], 1)
+
+
+def test_a_file_is_named_alike_in_each_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    project, temporary = tmp_path / "project", tmp_path / "tmp"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    assert file_of(str(project / "a" / "model.py")) == "a/model.py"
+    assert file_of(str(tmp_path / "other" / "model.py")) == str(tmp_path / "other" / "model.py")
+    assert file_of(str(temporary / "pytest-12" / "model.py")) == "temporary model.py"
+    assert file_of("/tmp/ipykernel_71/1234.py") == "cell 1234"
+    assert file_of("<ipython-input-3-8d1f>") == "cell 8d1f"
