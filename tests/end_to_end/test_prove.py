@@ -206,7 +206,7 @@ def test_rules_name_the_answers_that_fail(kept, found):
     may_break = {name for name, row in rows.items() if row["hazards"]}
     text = "different,new-failure,placement,hazard,hazard:folded,not-proved:undecided,not-compared"
     rules = fail_rules.parse(text)
-    broken = fail_rules.broken_by_proofs(load_result(kept / "proofs.json"), rules)
+    broken = fail_rules.broken(load_result(kept / "proofs.json"), rules)
     assert {each.rule.text: (each.status, set(each.programs)) for each in broken} == {
         "different": (
             "difference",
