@@ -39,7 +39,8 @@ _call_caches = {constants: jax_internals.CallCache() for constants in (*SIDES, N
 
 def pipeline_of(side: Side) -> Pipeline:
     """Return a side's pipeline."""
-    return _module_of(side).PIPELINE
+    pipeline: Pipeline = _module_of(side).PIPELINE
+    return pipeline
 
 
 @functools.cache  # a first call waits for import statements, even for those of imported modules

@@ -51,7 +51,8 @@ def side_now(constants: Side | None) -> Side:
     The enclosing program may belong to plain `jax.jit`. JAX will lower it whole, so the function
     takes the form that JAX is tracing in: JAX would inline the other form's Literals once per use.
     """
-    if (enclosing := _pipeline.value) is not None:
+    enclosing: Pipeline | None = _pipeline.value
+    if enclosing is not None:
         return enclosing.side
     if jax_internals.staged_by_jax():
         return "simplified" if jax_internals.jax_emits_simplified_jaxprs() else "legacy"
@@ -66,7 +67,8 @@ def side_asked_for(constants: Side | None) -> Side:
     """
     if constants is not None:
         return constants
-    if (asked_for := _asked_for.value) is not None:
+    asked_for: Side | None = _asked_for.value
+    if asked_for is not None:
         return asked_for
     return "simplified" if use_simplified_constants.value else "legacy"
 
