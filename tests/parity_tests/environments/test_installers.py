@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from waiting import alive, await_
 
-from parity_tests.environments import find_python, making
+from parity_tests.environments import find_python, installers, making
 from parity_tests.environments.find_python import InstalledPython
 from parity_tests.environments.installers import newest, pip_settings, run_command
 from parity_tests.environments.making import MakingError, environment_for
@@ -241,3 +241,11 @@ def test_a_command_that_is_interrupted_as_it_starts_ends(monkeypatch):
     [process] = started
     assert process.returncode == -signal.SIGKILL
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_file_installs_as_the_makefile_runs_it_and_says_why_not(tmp_path):
+    command = [sys.executable, "-I", installers.__file__, tmp_path / "none", "jax"]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("uv says: ")
+    assert str(tmp_path / "none") in done.stderr
