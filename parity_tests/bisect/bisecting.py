@@ -27,7 +27,7 @@ from reports.rows.bisection import (
 _NONE, _ALL = Flips.of("none"), Flips.of("all")
 _RUNS_OF_A_FLAKY = 10
 _MOST_REPEATS = 20
-_MISSED = 0.05  # how likely a failure may be missed in one question of a flaky command
+_MISSED = 0.05  # how likely a failure of a flaky command may be missed in a search
 _LINES = 12
 _RUNS_ON_STOCK = 3
 _FEW_SITES = 4
@@ -142,8 +142,9 @@ class Bisecting:
             self._end(_ALL, f"with everything flipped, {n} of {_RUNS_OF_A_FLAKY}", n).fails
             for n in range(1, _RUNS_OF_A_FLAKY + 1)
         ]
-        share = sum(fails) / len(fails)
-        repeats = math.ceil(math.log(_MISSED) / math.log(1 - share)) if share < 1 else 1
+        share = sum(fails) / (len(fails) + 2)  # a little less often than was seen
+        missed = _MISSED / bound(len(self.kept.sites))  # in one question of the search
+        repeats = math.ceil(math.log(missed) / math.log(1 - share))
         how_often = f"with everything flipped {sum(fails)} of {len(fails)} runs failed"
         if repeats > _MOST_REPEATS:
             return f"{how_often}: each question would take {repeats} runs to be answered"
@@ -151,24 +152,28 @@ class Bisecting:
             if self._end(_NONE, f"with nothing flipped, {number} of {repeats}", number).fails:
                 return f"{how_often}, and with nothing flipped one of {number} failed as well"
         self._repeats = repeats
-        self._confidence = 1 - (1 - share) ** repeats
+        self._confidence = 1 - _MISSED
         return ""
 
     # -- the search --------------------------------------------------------------------------------
 
     def _search(self) -> Bisection:
-        sets: list[BlamedSet] = []
         search = Search(self._fail, self._listed, self.at_once)
+        sets: list[BlamedSet] = []
         try:
             for found in search.sets():
                 sets.append(self._blamed(found))
                 self.progress(f"found: {sets[-1].sites[0].words}")
         except UnlistedError:
-            detail = (
-                "the command fails when a range is flipped in which no site is listed: what is to "
-                "blame is not told by any process"
+            search.contradicted = True
+        if search.contradicted and self._repeats == 1:
+            refusal = self._repeat_from_now_on()
+            return self._not_repeatable(refusal) if refusal else self._search()
+        if search.contradicted:
+            return self._not_repeatable(
+                "its answers contradict each other: it fails with more flipped and passes with "
+                "less, whatever is flipped, or what is to blame is told by no process"
             )
-            return self._answer("not repeatable", detail, sets)
         if self.options:
             return self._answer("found", "stock JAX was not asked, since it knows no policy", sets)
         off, on = self._stock(flag=False), self._stock(flag=True)

@@ -42,11 +42,13 @@ class Search:
     - `ask`: answers questions.
     - `listed`: returns the numbers of all sites that runs have met so far.
     - `at_once`: how many questions may be asked at once.
+    - `contradicted`: answers contradict each other, as those of a command do that fails by chance.
     """
 
     ask: Ask
     listed: Callable[[], Sequence[str]]
     at_once: int = 1
+    contradicted: bool = False
 
     def sets(self) -> Iterator[tuple[str, ...]]:
         """Yield the sets of sites that make the command fail, each of them by itself.
@@ -71,7 +73,11 @@ class Search:
         while not needed or not self._fails(Flips.only(needed)):
             last = self._first_to_fail(last, needed, [*without, *needed])
             needed.append(last)
-        return tuple(needed)  # without the one found last they passed
+        for site in needed[:-1]:  # without the one found last they passed
+            if self._fails(Flips.only(each for each in needed if each != site)):
+                needed.remove(site)
+                self.contradicted = True
+        return tuple(needed)
 
     def _first_to_fail(self, end: str, held: Sequence[str], without: Sequence[str]) -> str:
         """Return the first site that makes all up to it fail, with those that are held."""

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import dask
-from parity_tests.campaign.cluster import connected
 
+from parity_tests.campaign.cluster import connected
 from tests.helpers.relays import Relay
 
 ROOT = Path(__file__).parents[2]

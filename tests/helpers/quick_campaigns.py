@@ -4,14 +4,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from parity_tests.campaign import task_process
 from parity_tests.campaign.cluster import ClusterRunner
 from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.scheduling import programs_of, run_tasks
 from parity_tests.campaign.spec import CampaignSpec
 from parity_tests.campaign.task_process import run_here
 from parity_tests.campaign.tasks import Task
-
-from parity_tests.campaign import task_process
 from reports.store.plan_records import PlanBegin, PlannedText
 from reports.store.plans import opened_plan
 from tests.helpers.built_grids import ENVIRONMENT

@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 
 from parity_tests.campaign.tasks import Task, TaskResult
-
 from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.processes.protocol import write
 from reports.rows import FlipVerdict, Observation, ProgramRow, StageTimes, TimeSamples

@@ -6,15 +6,15 @@ What breaks is what stock JAX, in a process for each mode, refuses to lower for 
 from types import SimpleNamespace
 
 import pytest
-from parity_tests.campaign.plan import PlannedProgram
-from parity_tests.campaign.running import run_task
-from parity_tests.campaign.spec import CampaignSpec
-from parity_tests.campaign.tasks import Task
 from program_files import program_file
 
 from parity_tests import targets
 from parity_tests.advice import advice
 from parity_tests.campaign import running
+from parity_tests.campaign.plan import PlannedProgram
+from parity_tests.campaign.running import run_task
+from parity_tests.campaign.spec import CampaignSpec
+from parity_tests.campaign.tasks import Task
 from parity_tests.observe.measure import number
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions

@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import Any
 
 from parity_tests.campaign.generated import name_of, recipe_of, write_module
-
 from parity_tests.processes.side_environment import environment_of
 from reports.rows import SIDES
 

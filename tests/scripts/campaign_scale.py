@@ -22,11 +22,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+
 from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.spec import CampaignSpec
 from parity_tests.campaign.tasks import Task, TaskResult
-
 from reports import render_report
 from reports.output import json_file
 from reports.rows import Environment

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -171,8 +172,22 @@ def alternating() -> Iterator[bool]:
 
 def test_a_flaky_command_is_answered_by_repetition(runs: Path) -> None:
     found = bisected(Command(Sometimes(flips(7), alternating())), runs)
-    assert (found.answer, blamed(found), found.repeats) == ("found", [[7]], 3)
-    assert found.confidence == pytest.approx(1 - 0.3**3)
+    assert (found.answer, blamed(found), found.repeats) == ("found", [[7]], 7)
+    assert found.confidence == 0.95
+
+
+def test_a_command_is_flaky_where_its_answers_contradict_each_other(runs: Path) -> None:
+    # Both ends fail, and then a range passes that holds the culprit.
+    missed = itertools.chain([True, True, False], itertools.repeat(True))
+    found = bisected(Command(Sometimes(flips(7), missed)), runs)
+    assert (found.answer, blamed(found), found.repeats) == ("found", [[7]], 4)
+
+
+def test_what_no_process_tells_is_not_blamed_on_what_they_tell(runs: Path) -> None:
+    untold = Site("array", "hidden at a.py:99", "a.py", 99, "hidden", "float32[8]").id
+    found = bisected(Command(lambda asked: untold in asked), runs)
+    assert (found.answer, found.sets) == ("not repeatable", ())
+    assert found.detail.startswith("its answers contradict each other")
 
 
 def test_a_command_that_seldom_fails_is_refused(runs: Path) -> None:
@@ -180,7 +195,7 @@ def test_a_command_that_seldom_fails_is_refused(runs: Path) -> None:
     found = bisected(Command(Sometimes(flips(7), seldom)), runs)
     assert (found.answer, found.detail) == (
         "not repeatable",
-        "with everything flipped 1 of 10 runs failed: each question would take 29 runs to be "
+        "with everything flipped 1 of 10 runs failed: each question would take 66 runs to be "
         "answered",
     )
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from parity_tests.campaign.campaign import Asked, run_campaign
 from parity_tests.campaign.plan import NamedEnvironment
 from parity_tests.campaign.spec import (
@@ -15,7 +16,6 @@ from parity_tests.campaign.spec import (
 )
 from parity_tests.campaign.task_process import FolderError
 from parity_tests.campaign.tasks import Shard, TaskLost
-
 from parity_tests.cli.campaign import _exit_code
 from parity_tests.cli.exit_codes import Exit
 from reports.documents.plan import causes

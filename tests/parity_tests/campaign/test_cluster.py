@@ -11,9 +11,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import psutil
 import pytest
+
 from parity_tests.campaign.cluster import ClusterError, ClusterRunner, connected
 from parity_tests.campaign.scheduling import run_tasks
-
 from reports.store.plan_report import plan_report
 from reports.store.reading import load_run
 from tests.helpers.clusters import let_go, tasks_here

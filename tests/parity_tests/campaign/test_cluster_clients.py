@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from parity_tests.campaign.cluster import ClusterRunner, connected
 from parity_tests.campaign.scheduling import run_tasks
-
 from parity_tests.cli import app
 from reports.store.database import StoreError
 from reports.store.plan_reading import planned_names

@@ -6,11 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 from packaging.requirements import Requirement
+
+from parity_tests.campaign import cluster, ecosystem
 from parity_tests.campaign.campaign import digest_of
 from parity_tests.campaign.spec import CampaignSpec, EnvironmentSpec, SpecError, read_spec
 from parity_tests.campaign.tasks import Task
-
-from parity_tests.campaign import cluster, ecosystem
 from parity_tests.cli import campaign
 from parity_tests.environments import making
 from parity_tests.environments.requirements import parsed

@@ -4,9 +4,9 @@ import contextlib
 import sqlite3
 
 import pytest
+
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.tasks import Shard, programs_of_shard
-
 from reports.rows import Failure, Observation, StageTimes
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import seconds_by_name

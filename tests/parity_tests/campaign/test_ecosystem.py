@@ -6,13 +6,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+from parity_tests.campaign import ecosystem
 from parity_tests.campaign.campaign import Asked, run_campaign
 from parity_tests.campaign.libraries import with_libraries
 from parity_tests.campaign.plan import NamedEnvironment
 from parity_tests.campaign.spec import LibrarySpec, Spec, SpecError, read_spec
 from parity_tests.campaign.tasks import Shard
-
-from parity_tests.campaign import ecosystem
 from reports.store.plan_merge import merge
 from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import run

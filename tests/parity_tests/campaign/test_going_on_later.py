@@ -5,13 +5,13 @@ import os
 from pathlib import Path
 
 import pytest
+
+from parity_tests.campaign import plan
 from parity_tests.campaign.campaign import Asked, run_campaign, whole_of
 from parity_tests.campaign.generated import read_kept, recipe_of, write_recipe
 from parity_tests.campaign.plan import NamedEnvironment, Plan, PlannedProgram
 from parity_tests.campaign.spec import CampaignSpec, CorpusSpec, Spec
 from parity_tests.campaign.tasks import Shard
-
-from parity_tests.campaign import plan
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run.collection import Collected
 from reports.store.database import StoreError

@@ -3,10 +3,10 @@
 from functools import partial
 
 import pytest
+
 from parity_tests.campaign.ecosystem import Programs, gather
 from parity_tests.campaign.libraries import with_libraries
 from parity_tests.campaign.spec import CorpusSpec, LibrarySpec, Spec, SpecError
-
 from parity_tests.environments.store import FolderLock
 from reports.rows.plan import PlanLibrary
 from tests.helpers.quick_suites import FINE

@@ -1,8 +1,8 @@
 """The machine of a run is the one that measured it, also before the run has ended."""
 
 import pytest
-from parity_tests.campaign.scheduling import run_tasks
 
+from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.run.provenance import provenance_of_runs
 from reports.store.plan_merge import merge
 from reports.store.plan_records import PlannedText

@@ -4,9 +4,9 @@ import contextlib
 import sqlite3
 
 import pytest
+
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.tasks import Shard, programs_of_shard
-
 from reports.rows.plan import PlanLibrary
 from reports.store import writing
 from reports.store.database import StoreError

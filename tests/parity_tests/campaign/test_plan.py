@@ -3,11 +3,11 @@
 from pathlib import Path
 
 import pytest
+
 from parity_tests.campaign.campaign import Asked, run_campaign
 from parity_tests.campaign.plan import NamedEnvironment, plan_of
 from parity_tests.campaign.spec import CorpusSpec, Spec, SpecError
 from parity_tests.campaign.tasks import Shard
-
 from parity_tests.targets import MissingModuleError, TargetError
 from reports.store.plan_merge import merge
 from reports.store.plan_report import plan_report

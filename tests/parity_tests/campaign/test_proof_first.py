@@ -4,13 +4,13 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
+
+from parity_tests.campaign import running
 from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.running import LOWERED_OF, RUN_OF, is_drawn, run_task
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.spec import CampaignSpec
 from parity_tests.campaign.tasks import Task
-
-from parity_tests.campaign import running
 from reports.documents.plan import answer, lines
 from reports.output import json_file
 from reports.rows.plan import PlanProof

@@ -6,14 +6,14 @@ from types import SimpleNamespace
 
 import pytest
 from full_disk import FULL_DISK
+from program_files import program_file
+
+from parity_tests.campaign import running
 from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.running import Beats, run_task
 from parity_tests.campaign.spec import CampaignSpec
 from parity_tests.campaign.task_process import TaskProcess
 from parity_tests.campaign.tasks import Task
-from program_files import program_file
-
-from parity_tests.campaign import running
 from parity_tests.evidence.folder_layout import CampaignFiles, side_folder
 from parity_tests.processes.signs_of_life import signs_told
 

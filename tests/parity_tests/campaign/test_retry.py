@@ -3,9 +3,9 @@
 import dataclasses
 
 import pytest
+
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.tasks import TaskLost
-
 from reports.rows.fail_rules import parse
 from reports.store.finished import finished, without_row
 from reports.store.plan_reading import recipes_of

@@ -5,13 +5,13 @@ import zlib
 from types import SimpleNamespace
 
 import pytest
+
+from parity_tests.campaign import running
 from parity_tests.campaign.generated import name_of
 from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.running import run_task
 from parity_tests.campaign.spec import CampaignSpec
 from parity_tests.campaign.tasks import Task
-
-from parity_tests.campaign import running
 from reports.output import json_file
 from reports.rows import Failure, Observation
 from tests.helpers.built_grids import ENVIRONMENT

@@ -6,12 +6,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+
+from parity_tests.campaign import task_process
 from parity_tests.campaign.scheduling import programs_of, run_tasks
 from parity_tests.campaign.spec import CampaignSpec
 from parity_tests.campaign.task_process import processors_of, run_here
 from parity_tests.campaign.tasks import Task
-
-from parity_tests.campaign import task_process
 from reports.store.database import StoreError
 from reports.store.plan_report import plan_report
 from tests.helpers.quick_tasks import result

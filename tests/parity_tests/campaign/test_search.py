@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
+
 from parity_tests.campaign.generated import Interesting, keep, read_kept, read_recipe, write_recipe
 from parity_tests.campaign.plan import NamedEnvironment
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.searching import leave, smaller_programs, with_files
 from parity_tests.campaign.spec import CampaignSpec, CorpusSpec, EnvironmentSpec, Spec, SpecError
-
 from parity_tests.fuzz import campaign as fuzzing
 from parity_tests.fuzz import coverage
 from parity_tests.fuzz.coverage import is_valid, varied

@@ -1,6 +1,7 @@
 """Which libraries an expression has fetched, and which words are refused before any is."""
 
 import pytest
+
 from parity_tests.campaign.selecting import check_expression, with_libraries_taken
 from parity_tests.campaign.spec import CorpusSpec, LibrarySpec, Spec, SpecError
 

@@ -1,9 +1,9 @@
 """A spec says where it is wrong, and how."""
 
 import pytest
+
 from parity_tests.campaign.spec import CampaignSpec, SpecError, read_spec, target_from_here
 from parity_tests.campaign.tasks import ShardError, Task, read_shard
-
 from tests.helpers.quick_campaigns import tasks
 
 

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.tasks import TaskLost
-
 from reports.rows import (
     Comparison,
     DriftAttribution,

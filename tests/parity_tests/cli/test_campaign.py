@@ -6,12 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+
+from parity_tests.campaign import campaign, cluster, plan, searching, task_process
 from parity_tests.campaign.campaign import digest_of
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.searching import file_of
 from parity_tests.campaign.spec import SpecError, read_spec
-
-from parity_tests.campaign import campaign, cluster, plan, searching, task_process
 from parity_tests.cli import app
 from parity_tests.cli import campaign as command
 from parity_tests.processes.protocol import Listed, Listing

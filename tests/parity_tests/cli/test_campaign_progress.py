@@ -4,8 +4,8 @@ from collections import Counter
 from types import SimpleNamespace
 
 import pytest
-from parity_tests.campaign.scheduling import Tally
 
+from parity_tests.campaign.scheduling import Tally
 from parity_tests.cli import plan_view
 from parity_tests.cli.plan_view import CampaignProgress
 

@@ -11,8 +11,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from parity_tests.campaign.generated import recipe_of
 
+from parity_tests.campaign.generated import recipe_of
 from parity_tests.fuzz import rendering
 from parity_tests.judge.proofs import claims_of
 from parity_tests.processes.side_environment import environment_of

@@ -7,8 +7,8 @@ import jax
 import numpy as np
 import pytest
 from jax.extend import core
-from parity_tests.campaign.generated import recipe_of
 
+from parity_tests.campaign.generated import recipe_of
 from parity_tests.fuzz import rendering
 from parity_tests.jax_internals import const_args
 from parity_tests.jaxpr.bodies import inner, is_body

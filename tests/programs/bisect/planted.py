@@ -86,8 +86,8 @@ def helper_of_a_helper():
 
 
 def branch():
-    @jax.jit
-    def scaled(x):  # branch
+    @jax.jit  # branch
+    def scaled(x):
         return x * (2.0 if jax.config.jax_use_simplified_jaxpr_constants else 1.0)
 
     return scaled(1.0) == 1.0
@@ -212,8 +212,9 @@ def model():
 
     module = nn.Dense(8)
     variables = module.init(jax.random.key(1), DATA)
-    step = jax.jit(  # model
-        lambda v: jax.tree.map(jnp.add, v, variables), donate_argnums=0
+    step = jax.jit(
+        lambda v: jax.tree.map(jnp.add, v, variables),  # model
+        donate_argnums=0,
     )
     return step(variables) is not None
 
