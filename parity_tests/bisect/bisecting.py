@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from parity_tests.advice import advice
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, Runner, Until, check_reached
-from parity_tests.bisect.search import Search, UnlistedError, bound
+from parity_tests.bisect.search import Question, Search, bound
 from parity_tests.bisect.sites import Flips, Site, Told
 from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.observe.environment import version
@@ -31,6 +31,7 @@ _MISSED = 0.05  # how likely a failure of a flaky command may be missed in a sea
 _LINES = 12
 _RUNS_ON_STOCK = 3
 _FEW_SITES = 4
+_RUNS_OF_A_SET = 3
 
 
 @dataclass
@@ -71,11 +72,18 @@ class Bisecting:
                 "with nothing flipped it passed once and failed once: it does not repeat itself, "
                 "or it leaves behind what the next run reads (--reset COMMAND removes that)"
             )
-        fails = [after.fails, self._end(_ALL, "with everything flipped, again", 2).fails]
-        if not any(fails):
+        listed = Flips.only(self.kept.sites)
+        again = self._end(listed, "with each listed site flipped") if self.kept.sites else before
+        if not after.fails and not again.fails:
             return self._passes_after()
-        if not all(fails) and (refusal := self._repeat_from_now_on()):
-            return self._not_repeatable(refusal)
+        if not (after.fails and again.fails):
+            if refusal := self._repeat_from_now_on():
+                return self._not_repeatable(refusal)
+            if not self._fails(listed):
+                return self._not_repeatable(
+                    "it fails with everything flipped and passes with each site flipped that its "
+                    "processes told: they do not tell what is to blame"
+                )
         return self._search()
 
     # -- the ends ----------------------------------------------------------------------------------
@@ -142,7 +150,7 @@ class Bisecting:
             self._end(_ALL, f"with everything flipped, {n} of {_RUNS_OF_A_FLAKY}", n).fails
             for n in range(1, _RUNS_OF_A_FLAKY + 1)
         ]
-        share = sum(fails) / (len(fails) + 2)  # a little less often than was seen
+        share = max(sum(fails), 0.1) / (len(fails) + 2)  # a little less often than was seen
         missed = _MISSED / bound(len(self.kept.sites))  # in one question of the search
         repeats = math.ceil(math.log(missed) / math.log(1 - share))
         how_often = f"with everything flipped {sum(fails)} of {len(fails)} runs failed"
@@ -158,21 +166,21 @@ class Bisecting:
     # -- the search --------------------------------------------------------------------------------
 
     def _search(self) -> Bisection:
-        search = Search(self._fail, self._listed, self.at_once)
+        search = Search(self._fail, self.at_once)
         sets: list[BlamedSet] = []
-        try:
-            for found in search.sets():
-                sets.append(self._blamed(found))
-                self.progress(f"found: {sets[-1].sites[0].words}")
-        except UnlistedError:
-            search.contradicted = True
+        for found in search.sets(list(self.kept.sites)):
+            if search.contradicted or not self._all_are_needed(found):
+                search.contradicted = True
+                break
+            sets.append(self._blamed(found))
+            self.progress(f"found: {sets[-1].sites[0].words}")
         if search.contradicted and self._repeats == 1:
             refusal = self._repeat_from_now_on()
             return self._not_repeatable(refusal) if refusal else self._search()
         if search.contradicted:
             return self._not_repeatable(
-                "its answers contradict each other: it fails with more flipped and passes with "
-                "less, whatever is flipped, or what is to blame is told by no process"
+                "its answers contradict each other: what fails with some sites flipped passes "
+                "with them and others"
             )
         if self.options:
             return self._answer("found", "stock JAX was not asked, since it knows no policy", sets)
@@ -182,41 +190,40 @@ class Bisecting:
             on = on if on.fails or off.fails else self._stock(flag=True, number=number)
         return self._answer("found", _of_stock(off, on), sets)
 
-    def _fail(self, questions: Sequence[Flips]) -> list[bool]:
-        if len(questions) == 1:
-            return [self._fails(questions[0])]
+    def _all_are_needed(self, found: Sequence[str]) -> bool:
+        """Say whether a set passes without each of its sites, time and again.
+
+        One pass by chance, and the search takes a site for needed that is not.
+        """
+        if len(found) == 1 or self._repeats > 1:
+            return True
+        parts = [Flips.only(site for site in found if site != left_out) for left_out in found]
+        again = range(2, 2 + _RUNS_OF_A_SET)
+        return not any(
+            self._one(part, number, "a part of a set, again").fails
+            for part in parts
+            for number in again
+        )
+
+    def _fail(self, questions: Sequence[Question]) -> list[bool]:
+        asked = [Flips.only(question) for question in questions]
+        if len(asked) == 1:
+            return [self._fails(asked[0])]
         with ThreadPoolExecutor(self.at_once) as pool:
             try:
-                return list(pool.map(self._fails, questions))
+                return list(pool.map(self._fails, asked))
             except BaseException:
                 self.runner.end_all()  # the pool waits for its threads
                 raise
 
     def _fails(self, question: Flips) -> bool:
-        known = self._known(question)
-        for number in range(1, self._repeats + 1):
-            if known is not None and number <= len(known):
-                run = known[number - 1]
-            else:
-                run = self._one(question, number, _words(question, self._listed()))
-            if run.fails:
-                return True
-        return False
-
-    def _known(self, question: Flips) -> list[KeptRun] | None:
-        """Return runs of an equal question: one that flips the same of all sites that are known."""
-        listed = self._listed()
-        asked = {site for site in listed if site in question}
-        for flips, runs in self.kept.by_flips():
-            if {site for site in listed if site in flips} == asked:
-                return runs
-        return None
+        words = f"with {len(question.ranges)} of {len(self.kept.sites)} sites flipped"
+        runs = (self._one(question, number, words) for number in range(1, self._repeats + 1))
+        return any(run.fails for run in runs)
 
     def _blamed(self, found: Sequence[str]) -> BlamedSet:
         fails, passes = Flips.only(found), Flips.only(found[:-1])
-        runs = self._known(fails)
-        assert runs is not None
-        failing = next(run for run in runs if run.fails)
+        failing = next(run for run in self.kept.runs_of(str(fails)) if run.fails)
         sites = tuple(_row(self.kept.sites[site]) for site in found)
         of_arrays = any(site.kind == "array" for site in sites)
         return BlamedSet(
@@ -227,9 +234,6 @@ class Bisecting:
             said="\n".join(failing.said.splitlines()[-_LINES:]),
             action=what_helps(failing.said) or advice("inline" if of_arrays else "one program"),
         )
-
-    def _listed(self) -> list[str]:
-        return sorted(self.kept.sites)
 
     # -- runs --------------------------------------------------------------------------------------
 
@@ -299,11 +303,6 @@ def _of_stock(off: KeptRun, on: KeptRun) -> str:
         f"stock JAX does not confirm it: it passes with its flag on, {_RUNS_ON_STOCK} times. What "
         "fails is constparity's engine, or depends on chance, as where an array lies in memory"
     )
-
-
-def _words(question: Flips, listed: Sequence[str]) -> str:
-    flipped = sum(site in question for site in listed)
-    return f"with {flipped} of {len(listed)} sites flipped"
 
 
 def _row(site: Site) -> BlamedSite:

@@ -6,12 +6,12 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from parity_tests.bisect.running import Ended
-from parity_tests.bisect.sites import Flips, Site
+from parity_tests.bisect.sites import Site
 
 _SAID = 4_000  # characters of the end of the output
 _NAMED = ("together", "not_reached", "matched", "unfollowed")  # of `Told`, over all runs
@@ -104,12 +104,6 @@ class KeptRuns:
     def runs_of(self, name: str) -> list[KeptRun]:
         """Return the runs of a name, in order."""
         return [run for run in self._runs if run.name == name]
-
-    def by_flips(self) -> Iterator[tuple[Flips, list[KeptRun]]]:
-        """Yield each question that was run, and its runs."""
-        for name in dict.fromkeys(run.name for run in self._runs):
-            if not name.startswith("stock"):
-                yield Flips.of(name), self.runs_of(name)
 
     def all_runs(self) -> Sequence[KeptRun]:
         """Return all runs, in order."""

@@ -1,9 +1,8 @@
 """Find the smallest sets of sites that make a command fail, by halves.
 
-Sites are in the order of their numbers, which are hashes, so that a question is a range of them,
-and says the same of sites that no run has met yet. The first site at which a growing range begins
-to fail is needed; with that one held, the next is found below it, until those found fail alone.
-What is left of all the others is asked after that, for sets that fail without the first.
+Sites are in the order of their numbers, which are hashes. The first site at which a growing range
+of them begins to fail is needed; with that one held, the next is found below it, until those found
+fail alone. What is left of all the others is asked after that, for sets that fail without these.
 
 Source: the prefix search is Go's `bisect` (golang.org/x/tools/cmd/bisect); that the sets found are
 minimal is Junker, "QuickXplain" (2004), under the assumption that flipping more never mends.
@@ -15,14 +14,10 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from parity_tests.bisect.sites import LAST, Flips
-
+# Sites that are flipped, by their numbers; all others are not.
+Question = Sequence[str]
 # Answers, for each of some questions, whether the command fails. Several may run at once.
-Ask = Callable[[Sequence[Flips]], Sequence[bool]]
-
-
-class UnlistedError(Exception):
-    """The command begins to fail between two listed sites: what was flipped there has no name."""
+Ask = Callable[[Sequence[Question]], Sequence[bool]]
 
 
 def bound(sites: int) -> int:
@@ -40,67 +35,59 @@ class Search:
     """A search for sets of sites.
 
     - `ask`: answers questions.
-    - `listed`: returns the numbers of all sites that runs have met so far.
     - `at_once`: how many questions may be asked at once.
     - `contradicted`: answers contradict each other, as those of a command do that fails by chance.
     """
 
     ask: Ask
-    listed: Callable[[], Sequence[str]]
     at_once: int = 1
     contradicted: bool = False
 
-    def sets(self) -> Iterator[tuple[str, ...]]:
+    def sets(self, sites: Sequence[str]) -> Iterator[tuple[str, ...]]:
         """Yield the sets of sites that make the command fail, each of them by itself.
 
         All sites flipped must fail, and none must pass. Each set is one of the smallest: none of
         its sites can be left out. Sets that share a site with an earlier one are not looked for.
-
-        Raises `UnlistedError`.
         """
-        found: list[str] = []
-        while True:
-            smallest = self._smallest_set(found)
+        left = sorted(sites)
+        while left:
+            smallest = self._smallest_set(left)
             yield smallest
-            found += smallest
-            left = set(self.listed()) - set(found)
-            if not left or not self._fails(Flips.up_to(LAST, minus=found)):
+            left = [site for site in left if site not in smallest]
+            if left and not self._fails(left):
                 return
 
-    def _smallest_set(self, without: Sequence[str]) -> tuple[str, ...]:
+    def _smallest_set(self, failing: Sequence[str]) -> tuple[str, ...]:
+        """Return a smallest set of these sites, which fail together."""
         needed: list[str] = []
-        last = LAST
-        while not needed or not self._fails(Flips.only(needed)):
-            last = self._first_to_fail(last, needed, [*without, *needed])
-            needed.append(last)
+        while failing and not (needed and self._fails(needed)):
+            number = self._first_to_fail(failing, needed)
+            needed.append(failing[number])
+            failing = failing[:number]
         for site in needed[:-1]:  # without the one found last they passed
-            if self._fails(Flips.only(each for each in needed if each != site)):
+            if self._fails([each for each in needed if each != site]):
                 needed.remove(site)
                 self.contradicted = True
+        if not self._fails(needed):
+            self.contradicted = True
         return tuple(needed)
 
-    def _first_to_fail(self, end: str, held: Sequence[str], without: Sequence[str]) -> str:
-        """Return the first site that makes all up to it fail, with those that are held."""
-        begin = ""
-        while len(between := self._between(begin, end, without)) > 1:
-            asked = _split(between, self.at_once)
-            questions = [Flips.up_to(site, plus=held, minus=without) for site in asked]
-            answers = self.ask(questions)
-            failing = next((i for i, fails in enumerate(answers) if fails), len(asked))
-            begin = asked[failing - 1] if failing else begin
-            end = asked[failing] if failing < len(asked) else end
-        if not between:
-            raise UnlistedError
-        return between[0]
+    def _first_to_fail(self, failing: Sequence[str], held: Sequence[str]) -> int:
+        """Return which site makes those up to it fail, with others that are held."""
+        passing, fails = 0, len(failing)  # how many of them pass, and how many fail
+        while fails - passing > 1:
+            asked = _split(passing, fails, self.at_once)
+            answers = self.ask([sorted([*failing[:count], *held]) for count in asked])
+            first = next((i for i, answer in enumerate(answers) if answer), len(asked))
+            passing = asked[first - 1] if first else passing
+            fails = asked[first] if first < len(asked) else fails
+        return fails - 1
 
-    def _between(self, begin: str, end: str, without: Sequence[str]) -> list[str]:
-        return sorted(s for s in self.listed() if begin < s <= end and s not in without)
-
-    def _fails(self, question: Flips) -> bool:
-        return self.ask([question])[0]
+    def _fails(self, question: Question) -> bool:
+        return self.ask([sorted(question)])[0]
 
 
-def _split(between: Sequence[str], parts: int) -> list[str]:
-    """Return up to `parts` sites that divide a list evenly; never its last."""
-    cuts = {round(len(between) * number / (parts + 1)) for number in range(1, parts + 1)}
-    return [between[cut - 1] for cut in sorted(cuts) if 0 < cut < len(between)]
+def _split(begin: int, end: int, parts: int) -> list[int]:
+    """Return up to `parts` numbers between two, which divide them evenly."""
+    cuts = {begin + round((end - begin) * number / (parts + 1)) for number in range(1, parts + 1)}
+    return sorted(cut for cut in cuts if begin < cut < end)

@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -20,7 +21,6 @@ VARIABLE = "CONSTPARITY_SITES"  # the folder of a run, in the environment of its
 _FLIPPED, _POLICY, _SEEN = "flipped.txt", "policy.txt", "seen"
 _DIGITS = 12
 _MOST_CODE = 200  # characters of a line
-LAST = "f" * _DIGITS  # no site has a greater number
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Site:
         return f"{self.array} at {place}{number}, captured by {self.program}"
 
 
-_ALL = ((0, int(LAST, 16)),)
+_ALL = ((0, 16**_DIGITS - 1),)
 
 
 def _ordinal(number: int) -> str:
@@ -89,7 +89,15 @@ class Flips:
 
     def __contains__(self, site: str) -> bool:
         number = int(site, 16)
-        return any(first <= number <= last for first, last in self.ranges)
+        return number in self._single or any(f <= number <= last for f, last in self._others)
+
+    @cached_property
+    def _single(self) -> frozenset[int]:
+        return frozenset(first for first, last in self.ranges if first == last)
+
+    @cached_property
+    def _others(self) -> list[tuple[int, int]]:
+        return [each for each in self.ranges if each[0] != each[1]]
 
     def __str__(self) -> str:
         if self.ranges in ((), _ALL):
@@ -113,25 +121,9 @@ class Flips:
         return cls(tuple(map(_range, parts)))
 
     @classmethod
-    def up_to(cls, last: str, *, plus: Iterable[str] = (), minus: Iterable[str] = ()) -> Self:
-        """Flip all sites up to one, but for some; and others.
-
-        Example::
-
-            str(Flips.up_to("3f2a00000000", minus=["0" * 12])) == "000000000001-3f2a00000000"
-        """
-        ranges, first, end = [], 0, int(last, 16)
-        for number in sorted(int(site, 16) for site in minus):
-            ranges.append((first, min(number - 1, end)))
-            first = number + 1
-        ranges.append((first, end))
-        ranges += [(int(site, 16),) * 2 for site in plus]
-        return cls(tuple(each for each in ranges if each[0] <= each[1]))
-
-    @classmethod
     def only(cls, sites: Iterable[str]) -> Self:
         """Flip these sites and no others."""
-        return cls(tuple((int(site, 16),) * 2 for site in sites))
+        return cls(tuple((int(site, 16),) * 2 for site in sorted(sites)))
 
 
 def _range(part: str) -> tuple[int, int]:
