@@ -8,6 +8,7 @@ device already.
 
 from __future__ import annotations
 
+import contextlib
 import weakref
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -39,7 +40,8 @@ def place(executable: Any, const_args: Sequence[Any]) -> list[Any]:
     given = [
         const if found is None else found for const, found in zip(const_args, known, strict=True)
     ]
-    with jax.transfer_guard("allow"):  # the user's guard is for what the user transfers
+    # The user's guard is for what the user transfers; JAX takes this for a transfer of theirs.
+    with jax.transfer_guard("allow") if copies_are_made() else contextlib.nullcontext():
         placed = list(executable.shard_const_args(given))
     for const, array in zip(const_args, placed, strict=True):
         if isinstance(const, np.ndarray):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -77,6 +78,11 @@ class Bisecting:
         if not after.fails and not again.fails:
             return self._passes_after()
         if not (after.fails and again.fails):
+            if new := len(self.kept.sites) - len(listed.ranges):
+                return self._not_repeatable(
+                    f"it fails with everything flipped, and {new} of its sites are other ones in "
+                    "each run, as those of code that is made anew under another name"
+                )
             if refusal := self._repeat_from_now_on():
                 return self._not_repeatable(refusal)
             if not self._fails(listed):
@@ -190,6 +196,13 @@ class Bisecting:
             on = on if on.fails or off.fails else self._stock(flag=True, number=number)
         return self._answer("found", _of_stock(off, on), sets)
 
+    def _otherwise(self, failing: KeptRun) -> str:
+        """Return what everything flipped says, where a set fails with other words; else ""."""
+        whole = next(run for run in self.kept.runs_of(str(_ALL)) if run.fails)
+        said, of_whole = _last_line(failing.said), _last_line(whole.said)
+        is_same = _without_numbers(said) == _without_numbers(of_whole)
+        return "" if is_same or self.until.kind != "exit" else of_whole
+
     def _all_are_needed(self, found: Sequence[str]) -> bool:
         """Say whether a set passes without each of its sites, time and again.
 
@@ -232,6 +245,7 @@ class Bisecting:
             fails=str(fails),
             ended=failing.ended,
             said="\n".join(failing.said.splitlines()[-_LINES:]),
+            otherwise=self._otherwise(failing),
             action=what_helps(failing.said) or advice("inline" if of_arrays else "one program"),
         )
 
@@ -320,6 +334,7 @@ def _row(site: Site) -> BlamedSite:
     )
 
 
+_FOOTER = "For simplicity, JAX has removed its internal frames"
 _TERMINAL = ("EOF when reading a line", "not a tty", "not a TTY", "Inappropriate ioctl", "terminal")
 
 
@@ -327,6 +342,11 @@ def _needs(said: str) -> str:
     return "terminal" if any(word in said for word in _TERMINAL) else ""
 
 
+def _without_numbers(said: str) -> str:
+    return re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", said)
+
+
 def _last_line(said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
-    return lines[-1][:300] if lines else "it printed nothing"
+    lines = [line.strip() for line in said.splitlines() if line.strip(" -")]
+    own = [line for line in lines if not line.startswith(_FOOTER)]
+    return own[-1][:1000] if own else "it printed nothing"

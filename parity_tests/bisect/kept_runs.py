@@ -43,6 +43,7 @@ class KeptRuns:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = threading.Lock()
+        self._sources = _digest_of_sources(".")
         self._runs: list[KeptRun] = []
         self.sites: dict[str, Site] = {}
         self.together: dict[str, str] = {}
@@ -56,7 +57,8 @@ class KeptRuns:
         whole = [line for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
         lines = [json.loads(line) for line in whole]
         stamps = [each for told in lines for each in told["files"].items()]
-        if any(_stamp(file) != stamp for file, stamp in stamps):
+        is_changed = any(told["sources"] != self._sources for told in lines)
+        if is_changed or any(_stamp(file) != stamp for file, stamp in stamps):
             self._file.unlink()  # the code has changed since
             return
         for told in lines:
@@ -91,6 +93,7 @@ class KeptRuns:
                 "run": asdict(run),
                 "sites": [asdict(site) for site in new.values()],
                 **{name: getattr(ended.told, name) for name in _NAMED},
+                "sources": self._sources,
                 "files": {file: _stamp(file) for file in sorted(files)},
             }
             with open(self._file, "a", encoding="utf-8") as file:
@@ -108,6 +111,23 @@ class KeptRuns:
     def all_runs(self) -> Sequence[KeptRun]:
         """Return all runs, in order."""
         return self._runs
+
+
+_SOURCES = (".py", ".toml", ".cfg", ".ini", ".sh", ".ipynb", ".yaml", ".yml")
+_NO_SOURCES = ("__pycache__", "node_modules", "site-packages")
+_MOST_FILES = 20_000
+
+
+def _digest_of_sources(folder: str) -> str:
+    """Return a digest that changes where a file of code or of settings below a folder does."""
+    found: list[str] = []
+    for parent, folders, files in os.walk(folder):
+        folders[:] = sorted(f for f in folders if f[0] != "." and f not in _NO_SOURCES)
+        paths = (os.path.join(parent, file) for file in sorted(files) if file.endswith(_SOURCES))
+        found += [f"{path} {_stamp(path)}" for path in paths]
+        if len(found) > _MOST_FILES:
+            break
+    return digest_of(found)
 
 
 def _stamp(file: str) -> list[int]:

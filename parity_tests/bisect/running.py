@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import re
 import shutil
@@ -88,7 +89,7 @@ class Until:
         if kind == "text" and rest:
             return cls("text", _compiled(rest))
         pattern, _, tolerance = rest.rpartition(" ")
-        number = re.fullmatch(r"([0-9.eE+-]+)(%?)", tolerance)
+        number = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)(%?)", tolerance)
         if kind == "value" and pattern and number:
             share = 0.01 if number[2] else 1.0
             with contextlib.suppress(ValueError):
@@ -142,7 +143,8 @@ class Until:
         if before is None:
             return False
         limit = self.tolerance * (abs(before) if self.is_relative else 1.0)
-        return not (abs(value - before) <= limit or value == before)
+        is_equal = value == before or (math.isnan(value) and math.isnan(before))
+        return not (is_equal or abs(value - before) <= limit)
 
     def _check_whole(self, ended: Ended) -> None:
         if ended.cut:
@@ -182,10 +184,12 @@ _OF_ENV = ("-u", "-C", "--unset", "--chdir")
 
 def _options(words: Sequence[str], with_value: Sequence[str]) -> list[str]:
     found, waiting = list[str](), list(words)
-    while waiting and waiting[0].startswith("-") and waiting[0] not in ("-c", "-m"):
-        found.append(waiting.pop(0))
-        if found[-1] in with_value:
+    while waiting and waiting[0].startswith("-") and waiting[0][:2] not in ("-c", "-m"):
+        word = waiting.pop(0)
+        if word in with_value:
             waiting[:1] = []
+        elif word[:2] not in with_value:  # or the value is attached, as in -Wignore
+            found.append(word)
     return found
 
 
@@ -265,6 +269,11 @@ class Runner:
                 process.wait()
                 self._processes.remove(process)
         seconds = time.monotonic() - began
+        if tells and not tells.exists():
+            raise CommandError(
+                f"the command removes {folder}, where its processes tell what they meet: set "
+                "TMPDIR to a folder that it leaves alone"
+            )
         told = sites.told(tells) if tells else Told()
         return Ended(status, output.text, output.cut, seconds, told)
 

@@ -6,6 +6,7 @@ library alone.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import linecache
@@ -19,6 +20,8 @@ from typing import Any, Literal, Self
 
 VARIABLE = "CONSTPARITY_SITES"  # the folder of a run, in the environment of its processes
 _FLIPPED, _POLICY, _SEEN = "flipped.txt", "policy.txt", "seen"
+_STARTED_IN = "started_in.txt"
+_APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _DIGITS = 12
 _MOST_CODE = 200  # characters of a line
 
@@ -147,12 +150,18 @@ def prepare(folder: Path, flips: Flips, policy: str = "") -> dict[str, str]:
     (folder / _SEEN).mkdir(parents=True)
     (folder / _POLICY).write_text(policy, "utf-8")
     (folder / _FLIPPED).write_text(str(flips), "ascii")
+    (folder / _STARTED_IN).write_text(os.getcwd(), "utf-8")
     return {VARIABLE: str(folder)}
 
 
 def flips_of(folder: Path) -> Flips:
     """Return what is flipped in a run."""
     return Flips.of((folder / _FLIPPED).read_text("ascii"))
+
+
+def started_in(folder: Path) -> str:
+    """Return the working directory of the command, which its processes may leave."""
+    return (folder / _STARTED_IN).read_text("utf-8")
 
 
 def policy_of(folder: Path) -> str:
@@ -163,14 +172,16 @@ def policy_of(folder: Path) -> str:
 def tell(folder: Path, what: str, told: Any) -> None:
     """Have this process tell something; it is on the disk when this returns.
 
-    A folder that is gone takes nothing: a process may outlive its run.
+    What the disk refuses is not told, and nothing is blamed on it: a process may outlive its run,
+    and the command comes first. Its tests may have replaced `open`.
     """
     line = json.dumps({what: told}) + "\n"
-    try:
-        with open(folder / _SEEN / f"{os.getpid()}.jsonl", "a", encoding="utf-8") as file:
-            file.write(line)
-    except FileNotFoundError:
-        return
+    with contextlib.suppress(OSError):
+        file = os.open(folder / _SEEN / f"{os.getpid()}.jsonl", _APPEND, 0o666)
+        try:
+            os.write(file, line.encode())
+        finally:
+            os.close(file)
 
 
 def tell_site(folder: Path, site: Site, fixed: str = "") -> None:

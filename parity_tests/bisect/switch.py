@@ -40,7 +40,7 @@ from parity_tests.bisect import sites
 from parity_tests.bisect.sites import Site
 from parity_tests.bisect.uses import one_for_each_use
 from parity_tests.jaxpr.captured_uses import captured_uses
-from parity_tests.jaxpr.source_places import kind_of_file, relative
+from parity_tests.jaxpr.source_places import kind_of_file
 from simplified_consts import pipeline as simplified
 from simplified_consts.const_args import const_args
 from simplified_consts.hoisting.closure_conversion import Conversion
@@ -51,6 +51,7 @@ def begin(folder: Path) -> bool:
     """Put the switch in the place of JAX's functions, and say whether it was not there yet."""
     if _switches:
         return False
+    _started_in.append(sites.started_in(folder))
     switch = Switch(folder)
     _switches.append(switch)
     leave_arrays_as_they_are()
@@ -63,7 +64,14 @@ def begin(folder: Path) -> bool:
 
 
 _switches: list[Switch] = []
+_started_in: list[str] = []  # the working directory of the command
 Found = tuple[Hashable, Site]  # an array of a program by its key, and its site
+
+
+def _under_its_name_in_jax(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Let pickle find the function of each process as `jax.jit`."""
+    function.__module__, function.__qualname__ = "jax", function.__name__
+    return function
 
 
 class Switch:
@@ -82,6 +90,7 @@ class Switch:
 
     @functools.cached_property
     def _jit(self) -> Callable[..., Any]:
+        @_under_its_name_in_jax
         @functools.wraps(jax_internals.stock_jit)
         def jit(*function: Any, **options: Any) -> Any:
             if not function:
@@ -93,6 +102,7 @@ class Switch:
 
     @functools.cached_property
     def _make_jaxpr(self) -> Callable[..., Any]:
+        @_under_its_name_in_jax
         @functools.wraps(engine.make_jaxpr)
         def make_jaxpr(fun: Any, *arguments: Any, **options: Any) -> Any:
             return engine.make_jaxpr(fun, *arguments, constants=self._side_of(fun), **options)
@@ -311,9 +321,10 @@ _CELL = re.compile(r"(?:.*ipykernel_\d+.|<ipython-input-\d+-)(\w+)(?:\.py|>)")
 
 
 def file_of(file: str) -> str:
-    """Return how sites name a file: its path below the working directory, or the cell that it is.
+    """Return how sites name a file: its path below where the command started, or its cell.
 
-    A temporary folder has another name in each run, so of a file in it the name alone is kept.
+    The command may change its directory meanwhile, and a temporary folder has another name in each
+    run, so of a file in it the name alone is kept.
 
     Example::
 
@@ -321,7 +332,11 @@ def file_of(file: str) -> str:
     """
     if cell := _CELL.fullmatch(file):
         return f"cell {cell[1]}"
-    path = relative(file)
+    here = os.path.abspath(file)
+    path = here if file and os.path.exists(here) else file
+    for folder in _started_in or [os.getcwd()]:
+        if path.startswith(os.path.join(folder, "")):
+            return os.path.relpath(path, folder)
     is_temporary = path.startswith(os.path.join(tempfile.gettempdir(), ""))
     return f"temporary {os.path.basename(path)}" if is_temporary else path
 

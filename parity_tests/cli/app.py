@@ -88,8 +88,12 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
         complain("the working directory was removed; change to another one")
         return Exit.USAGE
     outcome = _Outcome(output)
-    # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind.
+    # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind, and so
+    # a terminal that is closed, unless nohup has it ignored.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    hangs_up = signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
+    if hangs_up:
+        signal.signal(signal.SIGHUP, signal.default_int_handler)
     try:
         # The name is part of what a shell completes, however the process was started.
         app(args=arguments, prog_name="constparity", obj=outcome)
@@ -117,6 +121,8 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
         return _internal_error()
     finally:
         signal.signal(signal.SIGTERM, before)
+        if hangs_up:
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)
     return outcome.code
 
 

@@ -26,6 +26,9 @@ Command = Annotated[
     typer.Argument(metavar="-- COMMAND", help="What is run, as in: -- pytest tests/test_a.py"),
 ]
 
+# Variables that are other ones in another terminal, and decide nothing.
+_OF_THE_SHELL = ("_=", "COLUMNS=", "LINES=", "OLDPWD=", "SHLVL=", "SSH_", "TERM", "WINDOWID=")
+
 _CODES = {
     "found": Exit.DIFFERENCE,
     "mended": Exit.DIFFERENCE,
@@ -152,7 +155,9 @@ def bisect(
     except (ValueError, CommandError) as error:
         fail(str(error))
     versions = (sys.version, *map(metadata.version, ("constparity", "jax", "jaxlib")))
-    parts = (os.getcwd(), *versions, str(how), str(timeout), reset, exceptions, *command)
+    variables = (f"{name}={value}" for name, value in sorted(os.environ.items()))
+    given = (each for each in variables if not each.startswith(_OF_THE_SHELL))
+    parts = (os.getcwd(), *versions, str(how), str(timeout), reset, exceptions, *command, *given)
     file = last_failed.make() / f"bisect-{digest_of(parts)}.jsonl"
     if anew:
         file.unlink(missing_ok=True)
@@ -172,7 +177,8 @@ def bisect(
             context.obj.code = Exit.NOTHING_COLLECTED
             return
         except CommandError as error:
-            file.unlink(missing_ok=True)
+            if len(kept.all_runs()) < 2:  # else an end was passed, and it goes on from there
+                file.unlink(missing_ok=True)
             fail(str(error))
         except KeyboardInterrupt:
             interrupted(context, "; the same command goes on with what was run")

@@ -104,6 +104,8 @@ def lines(found: Bisection) -> Iterator[str]:
         yield f"    with it flipped: {blamed.ended}"
         yield from (f"      {line}" for line in blamed.said.splitlines())
         yield f"      -> {blamed.action}"
+        if blamed.otherwise:
+            yield f"    with everything flipped it says otherwise: {blamed.otherwise}"
         passes, fails = commands_of(found, blamed)
         yield f"    passes: {passes}"
         yield f"    fails:  {fails}"
@@ -116,6 +118,7 @@ def _section(found: Bisection, blamed: BlamedSet) -> Section:
         *(Line(each.words, "and") for each in blamed.sites[1:]),
         *(Line(each.code, f"line {each.line}") for each in blamed.sites if each.code),
         Line(blamed.action, "what helps"),
+        *([Line(blamed.otherwise, "with everything flipped")] if blamed.otherwise else ()),
         Line(passes, "passes"),
         Line(fails, "fails"),
     ]

@@ -30,7 +30,8 @@ class BlamedSet(Row):
     """Sites that make the command fail, all of them together and not without the last.
 
     `passes` and `fails` are values of `--flip`, both of which were run; `ended` and `said` are how
-    the failing run ended, and the end of what it printed; `action` is what helps.
+    the failing run ended, and the end of what it printed; `action` is what helps. `otherwise` is
+    what the command says with everything flipped, where that is something else.
     """
 
     sites: tuple[BlamedSite, ...]
@@ -39,6 +40,7 @@ class BlamedSet(Row):
     ended: str
     said: str
     action: str
+    otherwise: str = ""
 
 
 class StockEnds(Row):

@@ -117,6 +117,34 @@ def test_what_helps_is_known_by_what_jax_says(runs: Path) -> None:
     assert blamed.action == advice("donated")
 
 
+def test_a_set_that_fails_with_other_words_than_everything_flipped_is_told_so(runs: Path) -> None:
+    def says(asked: Flips) -> str:
+        return f"Error: {'two kinds' if str(asked) != 'all' else 'no constant'} in step 3\n"
+
+    [blamed] = bisected(Command(flips(7), says=says), runs).sets
+    assert blamed.otherwise == "Error: no constant in step 3"
+
+
+def test_a_nan_at_both_ends_is_no_difference(runs: Path) -> None:
+    command = Command(stock=(False, False), says=lambda asked: "loss=nan\n")
+    assert bisected(command, runs, r"value:loss=(\S+) 1e-5").answer == "passes"
+
+
+def test_sites_that_are_others_in_each_run_are_no_base(runs: Path) -> None:
+    command = Command(lambda asked: str(asked) == "all")
+
+    def flipped(asked: Flips) -> Ended:
+        made = Site("array", "made", f"made_{len(command.asked)}.py", 1, "made", "float32[8]")
+        command.told.sites[made.id] = made
+        return Command.flipped(command, asked)
+
+    command.flipped = flipped  # type: ignore[method-assign]
+    assert bisected(command, runs).detail == (
+        "it fails with everything flipped, and 1 of its sites are other ones in each run, as those "
+        "of code that is made anew under another name"
+    )
+
+
 def test_a_text_in_the_output_fails(runs: Path) -> None:
     command = Command(says=lambda asked: "a\nNaN in step 3\n" if flips(5)(asked) else "a\n")
     assert blamed(bisected(command, runs, "text:^NaN")) == [[5]]

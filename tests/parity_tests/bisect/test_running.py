@@ -46,6 +46,7 @@ SHUT_OUT = "keeps Python from its environment, by which the sites are switched: 
         (["--timeout", "1", "--", *python("import time; time.sleep(60)")], 5,
          f"the command (no end after 1 s) {IMPORTS_NONE}"),
         (["--until", "text:(", "--", "true"], 4, "'(' is no regular expression: missing )"),
+        (["--until", "value:loss -1", "--", "true"], 4, "'value:loss -1' is no way to fail"),
         (["--until", "value:loss", "--", "true"], 4, "'value:loss' is no way to fail; write exit"),
         (["--flip", "everything", "--", "true"], 4, "'everything' names no sites; write all"),
         (["--reset", "echo gone >&2; false", "--", "true"], 4, "--reset ended with 1: gone"),
@@ -69,6 +70,7 @@ def test_what_cannot_be_asked_is_said_in_a_sentence(
 def test_options_of_a_script_are_its_own() -> None:
     check_command([PYTHON, "-X", "dev", "train.py", "-I", "-E"])
     check_command([PYTHON, "-u", "-m", "tool", "-S"])
+    check_command([PYTHON, "-Wignore::ImportWarning", "-XImporttime", "-mIPython"])
 
 
 def test_more_output_than_is_kept_cannot_be_searched() -> None:

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from program_files import program_file
 
+from parity_tests.bisect import switch
 from parity_tests.bisect.listing import listed
 from parity_tests.bisect.running import EndedHere, run_here
 from parity_tests.bisect.sites import Flips, Site, Told
@@ -126,5 +127,10 @@ def test_a_file_is_named_alike_in_each_run(tmp_path: Path, monkeypatch: pytest.M
     assert file_of(str(project / "a" / "model.py")) == "a/model.py"
     assert file_of(str(tmp_path / "other" / "model.py")) == str(tmp_path / "other" / "model.py")
     assert file_of(str(temporary / "pytest-12" / "model.py")) == "temporary model.py"
+    monkeypatch.setattr(switch, "_started_in", [str(project)])
+    (project / "model.py").touch()
+    (project / "below").mkdir()
+    monkeypatch.chdir(project / "below")
+    assert file_of("../model.py") == file_of(str(project / "model.py")) == "model.py"
     assert file_of("/tmp/ipykernel_71/1234.py") == "cell 1234"
     assert file_of("<ipython-input-3-8d1f>") == "cell 8d1f"
