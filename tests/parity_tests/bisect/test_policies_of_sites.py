@@ -138,7 +138,7 @@ class Fails(Runner):
 
 def test_each_run_of_a_search_is_told_the_policy() -> None:
     policy = "inline a.py:2  # known"
-    runner = Runner(["sh", "-c", f"cat ${sites.VARIABLE}/*.txt"], policy=policy)
+    runner = Runner(["sh", "-c", f"cat ${sites.VARIABLE}/[fp]*.txt"], policy=policy)
     assert runner.flipped(Flips.of("all")).output == f"all{policy}"
 
 

@@ -104,7 +104,7 @@ def test_a_run_leaves_no_process_and_no_file(
     ended = Runner(python(code)).flipped(NONE)
     assert not list(tmp_path.iterdir())
     state = subprocess.run(["ps", "-o", "stat=", ended.output.strip()], capture_output=True)
-    assert state.stdout.strip() in (b"", b"Z")
+    assert state.stdout.strip()[:1] in (b"", b"Z")  # gone, or not taken note of by its parent
 
 
 def test_each_run_compiles_for_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
