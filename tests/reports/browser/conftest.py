@@ -93,11 +93,11 @@ def sized(campaigns, name, after, **changes):
     for item in campaigns.parity(name).observations:
         simplified = item.side.endswith("simplified")
         binder, operand = ("; a", "[...]:f32[8]") if simplified else ("b:f32[8]; a", "b")
-        texts = rows.kept_text.ProgramTexts(
-            jaxpr=rows.kept_text.KeptText.of(
+        texts = rows.observation.ProgramTexts(
+            jaxpr=rows.observation.KeptText.of(
                 f"{{ lambda {binder}:f32[8]. let\n  c:f32[8] = mul a {operand}\n  in (c,) }}"
             ),
-            stablehlo=rows.kept_text.KeptText.of("module @jit_f {\n  return\n}\n"),
+            stablehlo=rows.observation.KeptText.of("module @jit_f {\n  return\n}\n"),
         )
         update = {"texts": texts}
         if simplified:

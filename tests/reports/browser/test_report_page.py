@@ -370,8 +370,8 @@ def test_hostile_programs_are_shown_as_text(show, campaigns):
 
 def test_a_jaxpr_of_a_megabyte_and_figures_that_are_no_numbers(show, campaigns):
     line = "    b:f32[] = sin[text='</script><!--'] a\n"
-    kept = rows.kept_text.KeptText.of("{ lambda ; a:f32[]. let\n" + line * 25_000)
-    texts = rows.kept_text.ProgramTexts(jaxpr=kept, stablehlo=kept)
+    kept = rows.observation.KeptText.of("{ lambda ; a:f32[]. let\n" + line * 25_000)
+    texts = rows.observation.ProgramTexts(jaxpr=kept, stablehlo=kept)
     observations = [
         item.model_copy(
             update={
