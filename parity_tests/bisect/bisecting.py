@@ -61,20 +61,21 @@ class Bisecting:
 
         Raises `CommandError` where the command cannot be asked.
         """
-        before = self._end(_NONE, "with nothing flipped")
+        before = self._one(_NONE, 1, "with nothing flipped")
         self._check_reached()
         if before.fails:
             return self._fails_before()
-        after = self._end(_ALL, "with everything flipped")
+        after = self._one(_ALL, 1, "with everything flipped")
         # With few sites the bound has no room for it; then stock JAX, flag off, is the second run.
         has_room = len(self.kept.sites) > _FEW_SITES
-        if has_room and self._end(_NONE, "with nothing flipped, again", 2).fails:
+        if has_room and self._one(_NONE, 2, "with nothing flipped, again").fails:
             return self._not_repeatable(
                 "with nothing flipped it passed once and failed once: it does not repeat itself, "
                 "or it leaves behind what the next run reads (--reset COMMAND removes that)"
             )
         listed = Flips.only(self.kept.sites)
-        again = self._end(listed, "with each listed site flipped") if self.kept.sites else before
+        words = "with each listed site flipped"
+        again = self._one(listed, 1, words) if self.kept.sites else before
         if not after.fails and not again.fails:
             return self._passes_after()
         if not (after.fails and again.fails):
@@ -94,9 +95,6 @@ class Bisecting:
 
     # -- the ends ----------------------------------------------------------------------------------
 
-    def _end(self, flips: Flips, words: str, number: int = 1) -> KeptRun:
-        return self._one(flips, number, words)
-
     def _check_reached(self) -> None:
         """Raise where no process of the command can be switched."""
         run = self.kept.runs_of(str(_NONE))[0]
@@ -105,7 +103,7 @@ class Bisecting:
 
     def _fails_before(self) -> Bisection:
         run = self.kept.runs_of(str(_NONE))[0]
-        if "terminal" in _needs(run.said):
+        if any(word in run.said for word in _NO_TERMINAL):
             raise CommandError(
                 f"the command fails with nothing flipped ({run.ended}), and asks for a terminal, "
                 f"which it has not here: {_last_line(run.said)}"
@@ -153,7 +151,7 @@ class Bisecting:
     def _repeat_from_now_on(self) -> str:
         """Find out how often a flaky command fails; return why it cannot be bisected, or ""."""
         fails = [
-            self._end(_ALL, f"with everything flipped, {n} of {_RUNS_OF_A_FLAKY}", n).fails
+            self._one(_ALL, n, f"with everything flipped, {n} of {_RUNS_OF_A_FLAKY}").fails
             for n in range(1, _RUNS_OF_A_FLAKY + 1)
         ]
         share = max(sum(fails), 0.1) / (len(fails) + 2)  # a little less often than was seen
@@ -163,7 +161,7 @@ class Bisecting:
         if repeats > _MOST_REPEATS:
             return f"{how_often}: each question would take {repeats} runs to be answered"
         for number in range(1, repeats + 1):
-            if self._end(_NONE, f"with nothing flipped, {number} of {repeats}", number).fails:
+            if self._one(_NONE, number, f"with nothing flipped, {number} of {repeats}").fails:
                 return f"{how_often}, and with nothing flipped one of {number} failed as well"
         self._repeats = repeats
         self._confidence = 1 - _MISSED
@@ -335,11 +333,8 @@ def _row(site: Site) -> BlamedSite:
 
 
 _FOOTER = "For simplicity, JAX has removed its internal frames"
-_TERMINAL = ("EOF when reading a line", "not a tty", "not a TTY", "Inappropriate ioctl", "terminal")
-
-
-def _needs(said: str) -> str:
-    return "terminal" if any(word in said for word in _TERMINAL) else ""
+# What programs say that read from a terminal and have none.
+_NO_TERMINAL = ("EOF when reading a line", "not a tty", "not a TTY", "Inappropriate ioctl")
 
 
 def _without_numbers(said: str) -> str:

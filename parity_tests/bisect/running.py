@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import math
 import os
 import re
@@ -15,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Literal, Self
+from typing import Literal, Self
 
 from parity_tests.bisect import sites
 from parity_tests.bisect.sites import Flips, Told
@@ -89,12 +90,10 @@ class Until:
         if kind == "text" and rest:
             return cls("text", _compiled(rest))
         pattern, _, tolerance = rest.rpartition(" ")
-        number = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?)(%?)", tolerance)
+        number = re.fullmatch(r"((?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(%?)", tolerance)
         if kind == "value" and pattern and number:
-            share = 0.01 if number[2] else 1.0
-            with contextlib.suppress(ValueError):
-                limit = float(number[1]) * share
-                return cls("value", _compiled(pattern), limit, bool(number[2]))
+            limit = float(number[1]) * (0.01 if number[2] else 1.0)
+            return cls("value", _compiled(pattern), limit, bool(number[2]))
         raise ValueError(
             f"{text!r} is no way to fail; write exit, text:REGEX, or value:REGEX TOLERANCE, as in "
             r"'value:loss=(\S+) 1e-6'"
@@ -256,7 +255,7 @@ class Runner:
             )
         except OSError as error:
             raise _not_started(self.command, error) from None
-        assert process.stdout is not None
+        assert isinstance(process.stdout, io.BufferedReader)
         self._processes.append(process)
         with _Output(process.stdout) as output:
             status: int | None
@@ -389,7 +388,7 @@ def switched_environment(folder: Path, flips: Flips, policy: str = "") -> dict[s
 class _Output:
     """Reads what a command writes, so that it never waits for a reader; keeps a bounded part."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: io.BufferedReader) -> None:
         self._stream, self._parts, self._size = stream, list[bytes](), 0
         self.cut = False
         self._thread = threading.Thread(target=self._read, daemon=True)
@@ -405,7 +404,7 @@ class _Output:
             self._stream.close()
 
     def _read(self) -> None:
-        while part := self._stream.read1(2**16):  # type: ignore[attr-defined]
+        while part := self._stream.read1(2**16):
             self._parts.append(part)
             self._size += len(part)
             if self._size > _MOST_OUTPUT:

@@ -2,8 +2,7 @@
 
 What is flipped behaves as on stock JAX after the flip: NumPy arrays are read when JAX reads them,
 donated arrays are not protected, captured arrays take part in placement, and are passed once for
-each use. The engine mends all
-that elsewhere, and the command would pass.
+each use. The engine mends all that elsewhere, and the command would pass.
 
 A program has one of the engine's pipelines by its own site. Both are changed in one step, the plan,
 which hoists those arrays whose sites are flipped and inlines the others.
@@ -110,10 +109,7 @@ class Switch:
         return make_jaxpr
 
     def _side_of(self, fun: Any, *_: Any) -> Side:
-        source = jax_internals.jit_info(fun, {}).fun_sourceinfo
-        return self._form(program_site(source))
-
-    def _form(self, site: Site) -> Side:
+        site = program_site(jax_internals.jit_info(fun, {}).fun_sourceinfo)
         return "simplified" if site.id in self._flips else "legacy"
 
     # -- the pipelines -----------------------------------------------------------------------------

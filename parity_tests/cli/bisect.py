@@ -19,7 +19,7 @@ from reports.kinds import formats_of
 if TYPE_CHECKING:
     from engine.configuration.policy_table import Entry
     from parity_tests.bisect.kept_runs import KeptRuns
-    from parity_tests.bisect.sites import Flips, Told
+    from parity_tests.bisect.sites import Told
 
 Command = Annotated[
     list[str],
@@ -131,6 +131,7 @@ def bisect(
         check_command,
         run_here,
     )
+    from parity_tests.bisect.sites import Flips
     from parity_tests.cli import last_failed
     from parity_tests.cli.report_option import checked_reports, write_reports
     from parity_tests.cli.terminal import say
@@ -143,7 +144,7 @@ def bisect(
         check_command(command)
         exceptions = _policy(policy, inline or (), hoist or ())
         if flip is not None:
-            ended = run_here(command, _flips(flip), policy=exceptions)
+            ended = run_here(command, Flips.of(flip), policy=exceptions)
             _print_unmatched(ended.told, exceptions)
             context.obj.code = ended.exit_status
             return
@@ -190,12 +191,6 @@ def bisect(
     _print_unmatched(kept, exceptions)
     write_reports(context, console, requests, found)
     context.obj.code = _CODES[found.answer]
-
-
-def _flips(text: str) -> Flips:
-    from parity_tests.bisect.sites import Flips
-
-    return Flips.of(text)
 
 
 def _policy(file: Path | None, inline: Sequence[str], hoist: Sequence[str]) -> str:

@@ -286,6 +286,11 @@ def test_what_imports_no_jax_or_one_without_an_engine_is_refused(runs: Path) -> 
         bisected(Command(told=old), runs.with_name("other.jsonl"))
 
 
+def test_a_command_that_speaks_of_terminals_fails_as_others_do(runs: Path) -> None:
+    command = Command(lambda asked: True, (True, True), lambda asked: "no terminal state\n")
+    assert bisected(command, runs).answer == "fails before"
+
+
 def test_a_command_that_asks_for_a_terminal_is_told_so(runs: Path) -> None:
     command = Command(lambda asked: True, says=lambda asked: "EOFError: EOF when reading a line\n")
     with pytest.raises(CommandError, match="asks for a terminal, which it has not here: EOFError"):

@@ -46,6 +46,8 @@ SHUT_OUT = "keeps Python from its environment, by which the sites are switched: 
         (["--timeout", "1", "--", *python("import time; time.sleep(60)")], 5,
          f"the command (no end after 1 s) {IMPORTS_NONE}"),
         (["--until", "text:(", "--", "true"], 4, "'(' is no regular expression: missing )"),
+        (["--until", "value:( 1", "--", "true"], 4, "'(' is no regular expression: missing )"),
+        (["--until", "value:loss 1.2.3", "--", "true"], 4, "'value:loss 1.2.3' is no way to fail"),
         (["--until", "value:loss -1", "--", "true"], 4, "'value:loss -1' is no way to fail"),
         (["--until", "value:loss", "--", "true"], 4, "'value:loss' is no way to fail; write exit"),
         (["--flip", "everything", "--", "true"], 4, "'everything' names no sites; write all"),
@@ -144,6 +146,31 @@ def test_the_users_own_start_up_file_runs_and_nothing_else_is_changed(tmp_path: 
     ]
     assert said[0] == said[1]
     assert str(tmp_path / "sitecustomize.py") in said[0]
+
+
+def test_what_a_command_does_to_its_process_hides_no_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "step.py").write_text(
+        "import os, pickle, unittest.mock\n"
+        "import jax, jax.numpy as jnp\n"
+        "assert pickle.loads(pickle.dumps(jax.jit)) is jax.jit\n"
+        "table = jnp.arange(32.0)\n"
+        "step = jax.jit(lambda x: x + table)\n"
+        "os.chdir('/')\n"
+        "with unittest.mock.patch('builtins.open'):\n"
+        "    step(1.0)\n"
+    )
+    ended = Runner([PYTHON, "step.py"]).flipped(NONE)
+    program = "<lambda> at step.py:5"
+    assert (ended.status, {str(site) for site in ended.told.sites.values()}) == (
+        0,
+        {
+            f"the form of the program {program}",
+            f"float32[32] at step.py:5 (<lambda>), captured by {program}",
+        },
+    )
 
 
 def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) -> None:

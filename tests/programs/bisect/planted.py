@@ -144,6 +144,13 @@ def memory():
     return compiled.memory_analysis().argument_size_in_bytes < 1000
 
 
+def guarded():
+    weights, ones = np.arange(64, dtype=np.float32), jnp.ones(64)
+    add = jax.jit(lambda x: x + weights)  # guarded
+    with jax.transfer_guard("disallow"):
+        return add(ones).shape == (64,)
+
+
 def twice():
     big = jnp.arange(4096.0)
 
