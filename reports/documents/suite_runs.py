@@ -84,6 +84,7 @@ def judged(runs: SuiteRuns) -> Iterator[tuple[SuiteComparison, str, Tone]]:
         (runs.not_compared, "not compared", "bad"),
         (runs.fail_otherwise, "fails otherwise", "bad"),
         (runs.not_repeatable, "not repeatable", "warn"),
+        (runs.know_the_flag, "knows the flag", "good"),
     )
     for found, verdict, tone in kinds:
         for each in found:
@@ -151,6 +152,7 @@ def _lines(runs: SuiteRuns) -> Iterator[str]:
         "not compared": runs.not_compared,
         "fail otherwise on each side": runs.fail_otherwise,
         "not repeatable": runs.not_repeatable,
+        "know the flag, one side skips them for that": runs.know_the_flag,
         "fail alike": runs.fail_alike,
     }
     if said := ", ".join(f"{len(found):,} {name}" for name, found in counts.items() if found):

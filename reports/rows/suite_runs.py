@@ -83,7 +83,8 @@ class SuiteRuns(Row):
     """A suite on stock JAX: every test is in `alike`, or in the list that its outcome belongs to.
 
     `alike` counts pairs of a test and an interpreter that has it. `differences` were seen twice;
-    `not_repeatable` once. `fail_otherwise` fail on both sides, with another exception or another
+    `not_repeatable` once. `know_the_flag` are skipped on one side, for the value of JAX's flag, and
+    do not fail on the other. `fail_otherwise` fail on both sides, with another exception or another
     message, numbers aside; `fail_alike` with the same. `not_compared` did not run on a side.
     `left_out` counts the tests that were not reported, for the run was stopped by Ctrl-C or `-x`.
 
@@ -102,6 +103,7 @@ class SuiteRuns(Row):
     alike: int = 0
     differences: tuple[SuiteComparison, ...] = ()
     not_repeatable: tuple[SuiteComparison, ...] = ()
+    know_the_flag: tuple[SuiteComparison, ...] = ()
     fail_otherwise: tuple[SuiteComparison, ...] = ()
     fail_alike: tuple[SuiteComparison, ...] = ()
     not_compared: tuple[SuiteComparison, ...] = ()

@@ -77,6 +77,16 @@ def is_good(outcome: SuiteOutcome) -> bool:
     return outcome.outcome in GOOD
 
 
+def names_the_flag(outcome: SuiteOutcome) -> bool:
+    """Say whether a test was skipped for the value of JAX's flag.
+
+    Example::
+
+        names_the_flag(SuiteOutcome("skipped", "needs jax_use_simplified_jaxpr_constants"))
+    """
+    return outcome.outcome == "skipped" and "use_simplified_jaxpr_constants" in outcome.summary
+
+
 def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
     """Return the record of a side: versions, flag and counts."""
     heard = run.heard

@@ -7,7 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parity_tests.processes.worker_process import supervise
-from parity_tests.suites.stock_runs.outcomes import NOT_RUN, outcome_of, why_of
+from parity_tests.suites.stock_runs.outcomes import (
+    NOT_RUN,
+    is_good,
+    names_the_flag,
+    outcome_of,
+    why_of,
+)
 from parity_tests.suites.stock_runs.side_run import Asked, SideRun, SuitePython
 from reports.rows.suite_runs import STOCK_SIDES, StockSide, SuiteComparison
 
@@ -91,7 +97,14 @@ def _run_sides(
 def differs(compared: SuiteComparison) -> bool:
     """Say whether the sides differ; a test that did not run on one is not compared."""
     outcomes = {compared.legacy.outcome, compared.simplified.outcome}
-    return len(outcomes) == 2 and NOT_RUN not in outcomes
+    return len(outcomes) == 2 and NOT_RUN not in outcomes and not knows_the_flag(compared)
+
+
+def knows_the_flag(compared: SuiteComparison) -> bool:
+    """Say whether one side skipped a test, naming JAX's flag, and the other one had no failure."""
+    sides = (compared.legacy, compared.simplified)
+    ran = [each for each in sides if not names_the_flag(each)]
+    return len(ran) == 1 and ran[0].outcome != "skipped" and is_good(ran[0])
 
 
 def is_repeatable(compared: SuiteComparison) -> bool:

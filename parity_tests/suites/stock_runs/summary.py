@@ -34,6 +34,7 @@ def summary_lines(result: SuiteRuns) -> Iterator[str]:
     yield from _grouped("not compared", result.not_compared)
     yield from _grouped("fails on both sides, otherwise on each", result.fail_otherwise)
     yield from _grouped("fails alike on both sides", result.fail_alike)
+    yield from _grouped("knows the flag: one side skips it for that", result.know_the_flag)
     yield from _changed("alike on both sides, and not in all interpreters", result.version_changes)
 
 
@@ -44,6 +45,7 @@ def _counts(result: SuiteRuns) -> str:
         "different": result.differences,
         "not repeatable": result.not_repeatable,
         "not compared": result.not_compared,
+        "know the flag": result.know_the_flag,
     }
     return "".join(f", {len(found)} {name}" for name, found in counts.items() if found)
 

@@ -13,16 +13,18 @@ from parity_tests.suites.stock_runs.outcomes import (
     NOT_RUN,
     have_one_reason,
     is_good,
+    names_the_flag,
     phases_of,
     side_record,
 )
-from parity_tests.suites.stock_runs.pairs import Pair, differs, is_repeatable
-from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteVersionChange
+from parity_tests.suites.stock_runs.pairs import Pair, differs, is_repeatable, knows_the_flag
+from reports.rows.suite_runs import StockSide, SuiteComparison, SuiteRuns, SuiteVersionChange
 
 Kind = Literal[
     "absent",
     "alike",
     "not repeatable",
+    "knows the flag",
     "fails alike",
     "fails otherwise",
     "not compared",
@@ -34,7 +36,7 @@ _WITH_ONE_OUTCOME: tuple[Kind, ...] = ("absent", "alike", "fails alike", "fails 
 
 @dataclass(frozen=True)
 class Judged:
-    """A test in one interpreter, and the phases that its legacy side went through."""
+    """A test in one interpreter, and the phases of the side that it is reported as."""
 
     kind: Kind
     compared: SuiteComparison
@@ -61,6 +63,8 @@ def kind_of(compared: SuiteComparison) -> Kind:
         return "not compared"
     if outcomes == {NOT_COLLECTED} and not compared.legacy.summary:
         return "absent"
+    if knows_the_flag(compared):
+        return "knows the flag"
     if differs(compared):
         return "different" if is_repeatable(compared) else "not repeatable"
     if is_good(compared.legacy):
@@ -79,11 +83,17 @@ def verdict_of(test: str, pairs: Iterable[Pair]) -> Verdict:
         if not pair.knows(test):
             continue
         compared = pair.compared(test)
-        phases = phases_of(pair.first["jax-legacy"], test)
+        phases = phases_of(pair.first[_reported_as(compared)], test)
         judged.append(Judged(kind_of(compared), compared, phases))
     if all(each.kind == "absent" for each in judged):
         judged = [replace(each, kind="not compared") for each in judged]
     return Verdict(test, judged)
+
+
+def _reported_as(compared: SuiteComparison) -> StockSide:
+    """Return the side that a test is reported as: legacy, unless the flag skips it there."""
+    skipped = knows_the_flag(compared) and names_the_flag(compared.legacy)
+    return "jax-simplified" if skipped else "jax-legacy"
 
 
 def tests_of(collected: Sequence[str], pairs: Iterable[Pair]) -> list[str]:
@@ -123,6 +133,7 @@ def result_of(
         alike=len(of("alike")),
         differences=of("different"),
         not_repeatable=of("not repeatable"),
+        know_the_flag=of("knows the flag"),
         fail_otherwise=of("fails otherwise"),
         fail_alike=of("fails alike"),
         not_compared=of("not compared"),

@@ -23,6 +23,15 @@ def test_skipped_on_one():
     if ON_SIMPLIFIED:
         pytest.skip("not here")
 
+def test_needs_the_flag():
+    if not ON_SIMPLIFIED:
+        pytest.skip("needs jax_use_simplified_jaxpr_constants")
+
+def test_needs_it_and_fails():
+    if not ON_SIMPLIFIED:
+        pytest.skip("needs jax_use_simplified_jaxpr_constants")
+    assert 0
+
 @pytest.mark.xfail(reason="known")
 def test_xfails(): assert 0
 
@@ -79,7 +88,7 @@ def outcomes(done):
 
 def test_the_terminal_is_that_of_pytest(done):
     assert done.code == 1
-    assert done.last_line == "9 failed, 9 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error"
+    assert done.last_line == "10 failed, 10 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error"
 
 
 def test_what_differs_is_named_with_both_outcomes(done, outcomes):
@@ -88,6 +97,7 @@ def test_what_differs_is_named_with_both_outcomes(done, outcomes):
         "test_differs_too": ("passed", "failed"),
         "test_differs_on_legacy": ("failed", "passed"),
         "test_skipped_on_one": ("passed", "skipped"),
+        "test_needs_it_and_fails": ("skipped", "failed"),
         "test_xfails_on_one": ("xpassed", "xfailed"),
         "test_teardown_differs": ("passed", "error at teardown"),
         "test_fails": ("failed", "failed"),
@@ -99,10 +109,20 @@ def test_what_differs_is_named_with_both_outcomes(done, outcomes):
 
 def test_every_test_is_counted_once(done):
     result = done.result
-    assert result.tests == 22
+    assert result.tests == 24
     failing = len(result.fail_otherwise) + len(result.fail_alike)
-    assert result.alike + len(result.differences) + failing == result.tests
+    others = len(result.differences) + len(result.know_the_flag)
+    assert result.alike + others + failing == result.tests
     assert result.not_compared == result.not_repeatable == ()
+
+
+def test_a_skip_for_the_flag_is_told_apart_and_fails_nothing(done):
+    [knows] = done.result.know_the_flag
+    assert knows.test == "test_it.py::test_needs_the_flag"
+    assert (knows.legacy.outcome, knows.simplified.outcome) == ("skipped", "passed")
+    assert knows.again is None  # and costs no second run
+    assert "1 know the flag" in done.printed
+    assert "FAILED test_it.py::test_needs_the_flag" not in done.printed
 
 
 def test_a_difference_names_both_sides_and_the_second_run(done):
@@ -135,7 +155,7 @@ def test_differences_are_grouped_by_what_they_say(done):
         "    test_it.py::test_differs",
         "    test_it.py::test_differs_too",
     ]
-    assert lines[first - 1] == "different: 6"  # the largest group comes first
+    assert lines[first - 1] == "different: 7"  # the largest group comes first
 
 
 def test_a_long_message_is_cut_and_says_so(done):
@@ -146,7 +166,7 @@ def test_a_long_message_is_cut_and_says_so(done):
 
 def test_the_junit_file_is_the_parents(done):
     [suite] = junitparser.JUnitXml.fromfile(str(done.folder / "junit.xml"))
-    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (22, 9, 1, 2)
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (24, 10, 1, 2)
     assert '<property name="figure" value="3"' in (done.folder / "junit.xml").read_text()
 
 
@@ -155,5 +175,5 @@ def test_both_sides_say_what_they_are(done):
     assert (legacy.variable, simplified.variable) == ("0", "1")
     assert legacy.jax == simplified.jax != ""
     assert legacy.flag_at_end is None  # nothing imported JAX
-    assert legacy.counts["skipped"] == 1
+    assert legacy.counts["skipped"] == 3
     assert simplified.counts["skipped"] == 2
