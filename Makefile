@@ -79,7 +79,7 @@ else
 	python=$$(python3 -I $(FIND_PYTHON) $(JAX) $(NAMED_PYTHON)) && \
 	  "$$python" -m venv --clear $(VENV)
 endif
-	$(BIN)/pip install --quiet --disable-pip-version-check 'uv>=0.5'
+	$(BIN)/pip install --quiet --disable-pip-version-check 'uv>=0.5,<1'
 	$(BIN)/python -I $(INSTALLERS) $(VENV) --compile-bytecode --editable '.[corpus,dev]' $(JAX:%=jax==%)
 	@touch $@
 
