@@ -12,10 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
-import re
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
@@ -36,7 +33,7 @@ from engine.pipeline import LoweringPlan, Pipeline
 from legacy_closedjaxpr import pipeline as legacy
 from parity_tests import in_place_of_jax
 from parity_tests.bisect import sites
-from parity_tests.bisect.sites import Site
+from parity_tests.bisect.sites import Site, file_of
 from parity_tests.bisect.uses import one_for_each_use
 from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.source_places import kind_of_file
@@ -50,7 +47,6 @@ def begin(folder: Path) -> bool:
     """Put the switch in the place of JAX's functions, and say whether it was not there yet."""
     if _switches:
         return False
-    _started_in.append(sites.started_in(folder))
     switch = Switch(folder)
     _switches.append(switch)
     leave_arrays_as_they_are()
@@ -63,7 +59,6 @@ def begin(folder: Path) -> bool:
 
 
 _switches: list[Switch] = []
-_started_in: list[str] = []  # the working directory of the command
 Found = tuple[Hashable, Site]  # an array of a program by its key, and its site
 
 
@@ -310,31 +305,6 @@ def _parts(source: str) -> tuple[str, str, int]:
     function, _, place = source.partition(" at ")
     file, _, line = place.rpartition(":")
     return (function, file_of(file), int(line)) if line.isdecimal() else (source, "", 0)
-
-
-# IPython names the code of a cell by its content, after the folder of a process or a counter.
-_CELL = re.compile(r"(?:.*ipykernel_\d+.|<ipython-input-\d+-)(\w+)(?:\.py|>)")
-
-
-def file_of(file: str) -> str:
-    """Return how sites name a file: its path below where the command started, or its cell.
-
-    The command may change its directory meanwhile, and a temporary folder has another name in each
-    run, so of a file in it the name alone is kept.
-
-    Example::
-
-        file_of("/tmp/ipykernel_71/1234.py") == "cell 1234"
-    """
-    if cell := _CELL.fullmatch(file):
-        return f"cell {cell[1]}"
-    here = os.path.abspath(file)
-    path = here if file and os.path.exists(here) else file
-    for folder in _started_in or [os.getcwd()]:
-        if path.startswith(os.path.join(folder, "")):
-            return os.path.relpath(path, folder)
-    is_temporary = path.startswith(os.path.join(tempfile.gettempdir(), ""))
-    return f"temporary {os.path.basename(path)}" if is_temporary else path
 
 
 def _source(closed_jaxpr: ClosedJaxpr) -> str:

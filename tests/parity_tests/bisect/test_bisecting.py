@@ -167,6 +167,36 @@ def test_what_stock_jax_alone_fails_is_said(runs: Path) -> None:
     )
 
 
+OUT_OF_REACH = "train.py:4 starts Python with python -I, which keeps it from its environment"
+
+
+def with_a_child_out_of_reach(fails: Callable[[Flips], bool], *stock: bool) -> Command:
+    command = Command(fails, stock)
+    command.told.not_switched[OUT_OF_REACH] = ""
+    return command
+
+
+def test_processes_that_are_not_switched_leave_it_open_whether_the_flip_is_harmless(
+    runs: Path,
+) -> None:
+    found = bisected(with_a_child_out_of_reach(lambda asked: False, False, False), runs)
+    assert (found.answer, list(lines(found))[:3]) == (
+        "not reached",
+        [
+            "bisect: not known, processes of the command cannot be switched",
+            "  the command passes with everything flipped, and on stock JAX with its flag on; in "
+            "processes that cannot be switched, nothing was flipped",
+            f"  not switched: {OUT_OF_REACH}",
+        ],
+    )
+
+
+def test_a_process_that_is_not_switched_may_be_what_fails_on_stock_jax(runs: Path) -> None:
+    found = bisected(with_a_child_out_of_reach(lambda asked: False, False, True), runs)
+    assert (found.answer, found.not_switched) == ("mended", (OUT_OF_REACH,))
+    assert "captures by itself, or a process that is not switched. The command" in found.detail
+
+
 @pytest.mark.parametrize(
     ("stock", "answer"), [((True, True), "fails before"), ((False, True), "ours")]
 )
