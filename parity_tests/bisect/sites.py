@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import linecache
 import os
 import re
 import tempfile
@@ -25,7 +24,6 @@ _FLIPPED, _POLICY, _SEEN = "flipped.txt", "policy.txt", "seen"
 _STARTED_IN = "started_in.txt"
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _DIGITS = 12
-_MOST_CODE = 200  # characters of a line
 
 
 @dataclass(frozen=True)
@@ -37,6 +35,7 @@ class Site:
     - `array`: the type of the array, as in "float32[64,64]"; "" of a program.
     - `ordinal`: which one it is of the arrays of this type at this line.
     - `bytes`, `uses`: the size of the array, and how many equations and outputs read it.
+    - `code`: the text of the line in the process that met it; "" if not known.
     """
 
     kind: Literal["program", "array"]
@@ -48,6 +47,7 @@ class Site:
     ordinal: int = 0
     bytes: int = field(default=0, compare=False)
     uses: int = field(default=0, compare=False)
+    code: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:
@@ -55,13 +55,6 @@ class Site:
         told_by = (self.kind, self.program, self.file, self.line, self.function, self.array)
         text = "\n".join(map(str, (*told_by, self.ordinal)))
         return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
-
-    @property
-    def code(self) -> str:
-        """The text of the line as it is now, without the space around it; "" if not known."""
-        # linecache looks for a relative path along sys.path as well, and may find another file.
-        file = os.path.abspath(self.file) if self.file else ""
-        return linecache.getline(file, self.line).strip()[:_MOST_CODE]
 
     def __str__(self) -> str:
         if self.kind == "program":

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import sys
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
@@ -36,7 +37,7 @@ from parity_tests.bisect import sites
 from parity_tests.bisect.sites import Site, file_of
 from parity_tests.bisect.uses import one_for_each_use
 from parity_tests.jaxpr.captured_uses import captured_uses
-from parity_tests.jaxpr.source_places import kind_of_file
+from parity_tests.jaxpr.source_places import code_at, kind_of_file
 from simplified_consts import pipeline as simplified
 from simplified_consts.const_args import const_args
 from simplified_consts.hoisting.closure_conversion import Conversion
@@ -52,6 +53,7 @@ def begin(folder: Path) -> bool:
     leave_arrays_as_they_are()
     engine.config.update("strict_placement", True)
     jax_internals.tell_captures(switch.not_reached)
+    jax_internals.name_functions(name_of_function)
     legacy.PIPELINE = switch.switched(legacy.PIPELINE)
     simplified.PIPELINE = switch.switched(simplified.PIPELINE)
     in_place_of_jax.install(switch.functions, lambda: None)
@@ -289,6 +291,32 @@ def _place_of_caller() -> str | None:
 # -- what a site is --------------------------------------------------------------------------------
 
 
+def name_of_function(fun: Any, source: str) -> str:
+    """Return JAX's text for a function, with what it leaves out.
+
+    That is the column of a lambda where its line has several, and the class of an object that is
+    called. So objects of one class are one site.
+
+    Example::
+
+        name_of_function(Scale(), "<unknown>") == "Scale at /me/model.py:12"
+    """
+    while isinstance(fun := inspect.unwrap(fun), functools.partial):
+        fun = fun.func
+    if source == "<unknown>":
+        kind = fun if isinstance(fun, type) else type(fun)
+        code = getattr(kind.__call__, "__code__", None)
+        if code is None:
+            return f"{kind.__module__}.{kind.__qualname__}"
+        return f"{kind.__qualname__} at {code.co_filename}:{code.co_firstlineno}"
+    name, file, line = _parts(source)
+    if name != "<lambda>" or code_at(file, line).count("lambda") < 2:
+        return source
+    positions = ((at, column) for at, _, column, end in fun.__code__.co_positions() if end)
+    column = min(positions, default=(line, 0))[1]  # of what the lambda returns
+    return f"<lambda:{column}> at {file}:{line}"
+
+
 def program_site(source: str) -> Site:
     """Return the site of a program from what JAX says of its function: "step at /me/model.py:12".
 
@@ -297,14 +325,17 @@ def program_site(source: str) -> Site:
         program_site("step at model.py:12").line == 12
     """
     function, file, line = _parts(source)
-    place = f" at {file}:{line}" if file else ""
-    return Site("program", f"{function}{place}", file, line, function)
+    named = file_of(file) if file else ""
+    place = f" at {named}:{line}" if file else ""
+    return Site(
+        "program", f"{function}{place}", named, line, function, code=code_at(file, line)
+    )  # fmt: skip
 
 
 def _parts(source: str) -> tuple[str, str, int]:
     function, _, place = source.partition(" at ")
     file, _, line = place.rpartition(":")
-    return (function, file_of(file), int(line)) if line.isdecimal() else (source, "", 0)
+    return (function, file, int(line)) if line.isdecimal() else (source, "", 0)
 
 
 def _source(closed_jaxpr: ClosedJaxpr) -> str:
@@ -325,6 +356,6 @@ def array_sites(live: ClosedJaxpr, embed_threshold: int) -> Iterator[Found]:
         file, line, function = use.place
         site = Site(
             "array", program, file_of(file), line, function, array, ordinal, use.array.bytes,
-            use.uses,
+            use.uses, code_at(file, line),
         )  # fmt: skip
         yield constant_key(value), site
