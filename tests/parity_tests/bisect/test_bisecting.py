@@ -197,6 +197,12 @@ def test_a_process_that_is_not_switched_may_be_what_fails_on_stock_jax(runs: Pat
     assert "captures by itself, or a process that is not switched. The command" in found.detail
 
 
+def test_what_helps_is_said_where_stock_jax_alone_fails(runs: Path) -> None:
+    said = "Attempt to donate a buffer which is also used by the same call"
+    found = bisected(Command(says=lambda asked: said), runs)
+    assert found.detail.endswith(f"The command said: {said} -> {advice('donated')}")
+
+
 @pytest.mark.parametrize(
     ("stock", "answer"), [((True, True), "fails before"), ((False, True), "ours")]
 )

@@ -149,7 +149,7 @@ def test_the_users_own_start_up_file_runs_and_nothing_else_is_changed(tmp_path: 
 
 
 STEP = """\
-import os, pickle, unittest.mock
+import linecache, os, pickle, unittest.mock
 import jax, jax.numpy as jnp
 assert pickle.loads(pickle.dumps(jax.jit)) is jax.jit
 table = jnp.arange(32.0)
@@ -163,6 +163,10 @@ class Scale:
 jax.jit(Scale())(1.0)
 jax.jit(lambda x: x - table)(1.0), jax.jit(lambda x: x / table)(1.0)
 jax.make_jaxpr(lambda x: jax.jit(lambda x: x + table)(x))(1.0)
+cell, name = "def doubled(x):\\n    return 2 * x + table\\n", "<ipython-input-1-8d1f>"
+linecache.cache[name] = len(cell), None, cell.splitlines(True), name  # as IPython does
+exec(compile(cell, name, "exec"))
+jax.jit(doubled)(1.0)
 """
 
 
@@ -177,6 +181,7 @@ def test_what_a_command_does_to_its_process_hides_no_site_and_mixes_none(
         "Scale at step.py:10": "float32[32] at step.py:11 (Scale.__call__)",
         "<lambda:18> at step.py:13": "float32[32] at step.py:13 (<lambda>)",
         "<lambda:53> at step.py:13": "float32[32] at step.py:13 (<lambda>)",
+        "doubled at cell 8d1f:1": "float32[32] at cell 8d1f:2 (doubled)",
     }
     assert (ended.status, {str(site) for site in ended.told.sites.values()}) == (
         0,
@@ -186,8 +191,8 @@ def test_what_a_command_does_to_its_process_hides_no_site_and_mixes_none(
             "the form of the program <lambda:25> at step.py:14",
         },
     )
-    codes = {site.code for site in ended.told.sites.values() if site.line == 10}
-    assert codes == {"def __call__(self, x):"}
+    codes = {site.line: site.code for site in ended.told.sites.values() if site.line in (2, 10)}
+    assert codes == {2: "return 2 * x + table", 10: "def __call__(self, x):"}
 
 
 def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) -> None:
