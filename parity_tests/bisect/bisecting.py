@@ -131,11 +131,11 @@ class Bisecting:
                 "passes", "the command passes with everything flipped but what the policy inlines"
             )
         on = self._stock(flag=True)
-        if not on.fails and self.kept.not_switched:
+        if not (on.fails or all(self.kept.not_switched.values())):
             return self._answer(
                 "not reached",
                 "the command passes with everything flipped, and on stock JAX with its flag on; in "
-                "processes that cannot be switched, nothing was flipped",
+                "processes that neither reaches, nothing was flipped",
             )
         if not on.fails:
             return self._answer(

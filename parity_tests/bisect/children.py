@@ -6,7 +6,6 @@ of its own, or with an option that shuts the environment out, is as without us: 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import shlex
@@ -18,25 +17,35 @@ from types import FrameType
 from typing import Any
 
 from parity_tests.bisect import sites
+from parity_tests.processes.side_environment import JAX_FLAG
 
 # Audit events have the program and the words of the child first, and its environment there.
 _ENVIRONMENT = {"subprocess.Popen": 3, "os.posix_spawn": 2, "os.exec": 2}
+_SHELLS = ("sh", "bash", "dash", "zsh")
 _STDLIB = os.path.join(os.path.dirname(os.__file__), "")
 _INSTALLED = ("site-packages", "dist-packages")
-_MOST_OF_A_SHEBANG = 256  # characters
+_MOST_OF_A_SHEBANG = 256  # bytes
 
 
 def watch(folder: Path) -> None:
-    """Have this process tell which of its lines start a Python process that is not switched."""
+    """Have this process tell which of its lines start a Python process that is not switched.
+
+    With each it tells whether JAX's own flag reaches the process.
+    """
+
+    def tell(command: Sequence[Any], given: Mapping[Any, Any] | None) -> None:
+        environment = _texts(given)
+        if what := not_switched(command, environment):
+            by_flag = "by JAX's flag" if JAX_FLAG in environment else ""
+            sites.tell(folder, "not switched", {f"{_starter()} starts {what}": by_flag})
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
-        if event not in _ENVIRONMENT:
-            return
         try:
-            program, words = arguments[:2]
-            environment = _texts(arguments[_ENVIRONMENT[event]])
-            if why := why_not_switched([program, *words[1:]], environment):
-                sites.tell(folder, "not switched", {f"{_starter()} starts Python {why}": ""})
+            if event == "os.system":
+                tell(["sh", "-c", *arguments], None)
+            elif event in _ENVIRONMENT:
+                program, words = arguments[:2]
+                tell([program, *words[1:]], arguments[_ENVIRONMENT[event]])
         except Exception as error:  # noqa: BLE001 - or the command could not start its child
             sites.tell(folder, "not switched", {f"a child that cannot be read: {error!r}": ""})
 
@@ -50,30 +59,32 @@ def _texts(environment: Mapping[Any, Any] | None) -> Mapping[str, str]:
     return {os.fsdecode(name): os.fsdecode(value) for name, value in environment.items()}
 
 
-def why_not_switched(command: Sequence[Any], environment: Mapping[str, str]) -> str:
-    """Return why Python that is started by these words is not switched; "" where it is, or none is.
+def not_switched(command: Sequence[Any], environment: Mapping[str, str]) -> str:
+    """Say that Python which these words start is not switched, and why; "" where it is, or none is.
 
-    Python that a shell script starts, or any other program, is not looked for.
+    What a shell script starts is not looked for; that it is started without our variables is told.
 
     Example::
 
-        why_not_switched(["python", "-I", "a.py"], os.environ).startswith("with -I, which keeps")
+        not_switched(["python", "-I", "a.py"], os.environ).startswith("Python with python -I, ")
     """
     words = list(map(os.fsdecode, command))
     words = _in_a_shell(words) or [*_interpreter(words[0], environment), *words]
-    if not any(map(_is_python, words)):
-        return ""
-    if option := what_shuts_out(words):
-        return f"with {option}, which keeps it from its environment"
+    is_python = any(map(_is_python, words))
+    is_script = len(words) > 1 and os.path.basename(words[0]) in _SHELLS
+    option = what_shuts_out(words)
+    if is_python and option:
+        return f"Python with {option}, which keeps it from its environment"
     path = environment.get("PYTHONPATH", "").split(os.pathsep)
-    if sites.VARIABLE in environment and sites.STARTUP in path:
+    if (sites.VARIABLE in environment and sites.STARTUP in path) or not (is_python or is_script):
         return ""
-    return "in an environment without the variables of this run"
+    kind = "Python" if is_python else "a shell script"
+    return f"{kind} in an environment without the variables of this run"
 
 
 def _in_a_shell(words: Sequence[str]) -> list[str]:
     """Return the words of a command that a shell is given as one; none otherwise."""
-    if len(words) < 3 or words[1] != "-c" or _is_python(words[0]):
+    if len(words) < 3 or os.path.basename(words[0]) not in _SHELLS or words[1][-1:] != "c":
         return []
     try:
         return shlex.split(words[2])
@@ -86,10 +97,16 @@ def _interpreter(program: str, environment: Mapping[str, str]) -> list[str]:
     file = shutil.which(program, path=environment.get("PATH"))
     if file is None or _is_python(program):
         return []
-    first = b""
-    with contextlib.suppress(PermissionError), open(file, "rb") as script:
-        first = script.readline(_MOST_OF_A_SHEBANG)
-    return os.fsdecode(first[2:]).split() if first.startswith(b"#!") else []
+    try:
+        script = os.open(file, os.O_RDONLY)  # the command's tests may have replaced `open`
+    except PermissionError:  # it may be run and not be read
+        return []
+    try:
+        first = os.read(script, _MOST_OF_A_SHEBANG)
+    finally:
+        os.close(script)
+    lines = first.splitlines()
+    return os.fsdecode(lines[0][2:]).split() if first.startswith(b"#!") else []
 
 
 def _is_python(word: str) -> bool:
@@ -135,7 +152,7 @@ def _options(words: Sequence[str], with_value: Sequence[str]) -> list[str]:
 
 def _starter() -> str:
     """Return "file:line" of the innermost frame outside of Python's own library, best a user's."""
-    frames = [each for each in _frames(sys._getframe(2)) if _is_outside(each)]
+    frames = [each for each in _frames(sys._getframe(1)) if _is_outside(each)]
     users = [each for each in frames if not any(part in _file(each) for part in _INSTALLED)]
     for frame in [*users, *frames]:
         return f"{sites.file_of(_file(frame))}:{frame.f_lineno}"
@@ -151,7 +168,7 @@ def _frames(frame: FrameType | None) -> Iterable[FrameType]:
 def _is_outside(frame: FrameType) -> bool:
     file = _file(frame)
     is_installed = any(part in file for part in _INSTALLED)
-    return is_installed or not file.startswith((_STDLIB, "<frozen"))
+    return file != __file__ and (is_installed or not file.startswith((_STDLIB, "<frozen")))
 
 
 def _file(frame: FrameType) -> str:

@@ -14,13 +14,8 @@ from parity_tests.bisect.running import Ended
 from parity_tests.bisect.sites import Site
 
 _SAID = 4_000  # characters of the end of the output
-_NAMED = (
-    "together",
-    "not_reached",
-    "not_switched",
-    "matched",
-    "unfollowed",
-)  # of `Told`, over all runs
+# Of `Told`, over all runs.
+_NAMED = ("together", "not_reached", "not_switched", "matched", "unfollowed")
 
 
 @dataclass(frozen=True)

@@ -226,7 +226,8 @@ class Told:
       followed, and why.
     - `together`: programs whose arrays are flipped with their form, and why.
     - `not_reached`: arrays that JAX captures by itself, outside of any program that is switched.
-    - `not_switched`: Python processes that have none of this, by the line that started them.
+    - `not_switched`: Python processes that have none of this, by the line that started them, and
+      whether JAX's own flag reaches them; "" if not.
     """
 
     sites: dict[str, Site] = field(default_factory=dict)

@@ -185,10 +185,17 @@ def test_processes_that_are_not_switched_leave_it_open_whether_the_flip_is_harml
         [
             "bisect: not known, processes of the command cannot be switched",
             "  the command passes with everything flipped, and on stock JAX with its flag on; in "
-            "processes that cannot be switched, nothing was flipped",
+            "processes that neither reaches, nothing was flipped",
             f"  not switched: {OUT_OF_REACH}",
         ],
     )
+
+
+def test_stock_jax_answers_for_processes_that_its_flag_reaches(runs: Path) -> None:
+    command = with_a_child_out_of_reach(lambda asked: False, False, False)
+    command.told.not_switched[OUT_OF_REACH] = "by JAX's flag"
+    found = bisected(command, runs)
+    assert (found.answer, found.not_switched) == ("passes", (OUT_OF_REACH,))
 
 
 def test_a_process_that_is_not_switched_may_be_what_fails_on_stock_jax(runs: Path) -> None:

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from parity_tests.bisect.children import why_not_switched
+from parity_tests.bisect.children import not_switched
 from parity_tests.bisect.running import Runner
 from parity_tests.bisect.sites import STARTUP, VARIABLE, Flips
 from parity_tests.cli.app import main
 
 OURS = {"PATH": "/bin:/usr/bin", "PYTHONPATH": f"/mine:{STARTUP}", VARIABLE: "/tmp/run"}
-WITHOUT = "in an environment without the variables of this run"
+WITHOUT = "Python in an environment without the variables of this run"
 
 
 @pytest.mark.parametrize(
@@ -24,14 +24,25 @@ WITHOUT = "in an environment without the variables of this run"
         (["python", "a.py"], OURS | {"PYTHONPATH": "/mine"}, WITHOUT),
         ([b"/usr/bin/python3.12", "a.py"], {}, WITHOUT),
         (["sh", "-c", "cd a && python3 a.py"], {}, WITHOUT),
-        (["python", "-I", "a.py"], OURS, "with python -I, which keeps it from its environment"),
+        (
+            ["python", "-I", "a.py"],
+            OURS,
+            "Python with python -I, which keeps it from its environment",
+        ),
         (
             ["sh", "-c", "python -E a.py"],
             OURS,
-            "with python -E, which keeps it from its environment",
+            "Python with python -E, which keeps it from its environment",
         ),
-        (["env", "-i", "python"], OURS, "with env -i, which keeps it from its environment"),
+        (["env", "-i", "python"], OURS, "Python with env -i, which keeps it from its environment"),
         (["python", "a.py", "-I"], OURS, ""),
+        (
+            ["bash", "-lc", "python -S"],
+            OURS,
+            "Python with python -S, which keeps it from its environment",
+        ),
+        (["bash", "a.sh"], OURS, ""),
+        (["bash", "a.sh"], {}, WITHOUT.replace("Python", "a shell script")),
         (["git", "log"], {}, ""),
         (["sh", "-c", "echo don't"], {}, ""),
         (["/no/such/program"], {}, ""),
@@ -40,15 +51,15 @@ WITHOUT = "in an environment without the variables of this run"
 def test_why_a_child_is_not_switched(
     command: list[str], environment: dict[str, str], why: str
 ) -> None:
-    assert why_not_switched(command, environment) == why
+    assert not_switched(command, environment) == why
 
 
 def test_a_script_is_started_by_what_its_first_line_names(tmp_path: Path) -> None:
     script = tmp_path / "tool"
     script.write_text("#!/usr/bin/python3 -I\n")
     script.chmod(0o755)
-    assert why_not_switched([str(script)], OURS) == (
-        "with python3 -I, which keeps it from its environment"
+    assert not_switched([str(script)], OURS) == (
+        "Python with python3 -I, which keeps it from its environment"
     )
 
 
@@ -63,6 +74,7 @@ subprocess.run(["true"], env=none)
 if not (child := os.fork()):
     os.execve(python, ["a", "-c", ""], none)
 os.waitpid(child, 0)
+os.system(f"{python} -S -c ''")
 try:
     subprocess.run([python, "-c", ""], env={1: 2})
 except TypeError as error:
@@ -78,14 +90,16 @@ def test_lines_that_start_python_out_of_reach_are_told(
     command = [sys.executable, "starts.py"]
     ended = Runner(command).flipped(Flips.of("none"))
     name = Path(sys.executable).name
-    assert sorted(ended.told.not_switched) == [
+    shut_out, by_flag = "which keeps it from its environment", "by JAX's flag"
+    assert ended.told.not_switched == {
+        f"starts.py:4 starts {WITHOUT}": "",
+        f"starts.py:5 starts {WITHOUT}": "",
+        f"starts.py:6 starts Python with {name} -I, {shut_out}": by_flag,
+        f"starts.py:9 starts {WITHOUT}": "",
+        f"starts.py:11 starts Python with {name} -S, {shut_out}": by_flag,
         "a child that cannot be read: TypeError('expected str, bytes or os.PathLike object, not "
-        "int')",
-        f"starts.py:4 starts Python {WITHOUT}",
-        f"starts.py:5 starts Python {WITHOUT}",
-        f"starts.py:6 starts Python with {name} -I, which keeps it from its environment",
-        f"starts.py:9 starts Python {WITHOUT}",
-    ]
+        "int')": "",
+    }
     plain = subprocess.run(command, capture_output=True, text=True)
     assert ended.output == plain.stdout
 
