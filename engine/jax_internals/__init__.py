@@ -64,7 +64,7 @@ from engine.jax_internals.executable_parts import (
     executable_parts,
     platform_version,
 )
-from engine.jax_internals.hooks import tell_captures, tell_traces
+from engine.jax_internals.hooks import name_functions, tell_captures, tell_traces
 from engine.jax_internals.inlined_constants import arrays_made_by, inlined_constants
 from engine.jax_internals.jaxprs import (
     COMPARED_BY_EQUALITY,

@@ -1,4 +1,4 @@
-"""The nine hooks into JAX: nothing else in this project changes what JAX does.
+"""The ten hooks into JAX: nothing else in this project changes what JAX does.
 
 `engine/__init__.py` calls `install` once for seven of them; importing a file patches nothing. Each
 hook calls JAX's own function for programs that are not the engine's.
@@ -14,6 +14,7 @@ hook calls JAX's own function for programs that are not the engine's.
 | `_tell_the_side` | `value` of JAX's flag | a library reads it while a program is traced |
 | `tell_traces`, on demand | `pjit._infer_params` | the function has a `WatchedJitInfo` |
 | `tell_captures`, on demand | `DynamicJaxprTrace.new_const` | a trace meets an array |
+| `name_functions`, on demand | `api_util.fun_sourceinfo` | JAX names a function that it traces |
 
 A primitive of our own under `jax.jit` was the alternative to most of them. It would need a copy of
 each transformation rule of jit, and no tool that reads jaxprs would know it.
@@ -32,7 +33,7 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax._src import config, core, pjit
+from jax._src import api_util, config, core, pjit
 from jax._src.interpreters import ad as _ad
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.interpreters import pxla
@@ -110,6 +111,19 @@ def tell_captures(told: Callable[[Any], object]) -> None:
         return stock(self, c, source_info, aval)
 
     _capture_by(new_const)
+
+
+def name_functions(name: Callable[[Any, str], str]) -> None:
+    """Have a function name what JAX traces, from that and JAX's text. Installed on demand.
+
+    JAX's text is "step at model.py:12", or "<unknown>" for what has no code of its own.
+    """
+    stock = api_util.fun_sourceinfo
+
+    def fun_sourceinfo(fun: Callable[..., Any]) -> str:
+        return name(fun, stock(fun))
+
+    api_util.fun_sourceinfo = fun_sourceinfo
 
 
 def _decide_literals() -> None:

@@ -98,7 +98,11 @@ class Bisecting:
     def _check_reached(self) -> None:
         """Raise where no process of the command can be switched."""
         run = self.kept.runs_of(str(_NONE))[0]
-        told = Told(processes=list(run.processes), interpreters=run.interpreters)
+        told = Told(
+            processes=list(run.processes),
+            interpreters=run.interpreters,
+            not_switched=self.kept.not_switched,
+        )
         check_reached(told, run.ended)
 
     def _fails_before(self) -> Bisection:
@@ -127,6 +131,12 @@ class Bisecting:
                 "passes", "the command passes with everything flipped but what the policy inlines"
             )
         on = self._stock(flag=True)
+        if not (on.fails or all(self.kept.not_switched.values())):
+            return self._answer(
+                "not reached",
+                "the command passes with everything flipped, and on stock JAX with its flag on; in "
+                "processes that neither reaches, nothing was flipped",
+            )
         if not on.fails:
             return self._answer(
                 "passes", "the command passes with everything flipped, and on stock JAX with its "
@@ -137,12 +147,14 @@ class Bisecting:
                 "ours",
                 "the command fails on stock JAX in both modes, and passes on constparity's engine",
             )
+        helps = what_helps(on.said)
         return self._answer(
             "mended",
             f"the command fails on stock JAX after the flip ({on.ended}) and passes on "
             "constparity's engine with everything flipped. Either the engine mends what is to "
-            "blame, or that is out of reach: an array that JAX captures by itself. The command "
-            f"said: {_last_line(on.said)}",
+            "blame, or that is out of reach: an array that JAX captures by itself"
+            f"{', or a process that is not switched' if self.kept.not_switched else ''}. The "
+            f"command said: {_last_line(on.said)}{f' -> {helps}' if helps else ''}",
         )
 
     def _not_repeatable(self, why: str) -> Bisection:
@@ -280,6 +292,7 @@ class Bisecting:
             if (runs := self.kept.runs_of(f"stock {end}"))
         }
         processes = [each for run in self.kept.all_runs() for each in run.processes]
+        errors = [each["error"] for each in processes if each["error"]]
         return Bisection(
             created=datetime.now(UTC).isoformat(timespec="seconds"),
             constparity=version(),
@@ -298,7 +311,7 @@ class Bisecting:
             together=tuple(f"{name}: {why}" for name, why in sorted(self.kept.together.items())),
             not_reached=tuple(sorted(self.kept.not_reached)),
             processes=tuple(sorted({each["version"] for each in processes if not each["error"]})),
-            not_switched=tuple(sorted({each["error"] for each in processes if each["error"]})),
+            not_switched=tuple(sorted({*errors, *self.kept.not_switched})),
             seconds=time.monotonic() - self._began,
         )
 

@@ -14,7 +14,8 @@ from parity_tests.bisect.running import Ended
 from parity_tests.bisect.sites import Site
 
 _SAID = 4_000  # characters of the end of the output
-_NAMED = ("together", "not_reached", "matched", "unfollowed")  # of `Told`, over all runs
+# Of `Told`, over all runs.
+_NAMED = ("together", "not_reached", "not_switched", "matched", "unfollowed")
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,7 @@ class KeptRuns:
         self.sites: dict[str, Site] = {}
         self.together: dict[str, str] = {}
         self.not_reached: dict[str, str] = {}
+        self.not_switched: dict[str, str] = {}
         self.matched: dict[str, str] = {}
         self.unfollowed: dict[str, str] = {}
         if file.exists():

@@ -39,7 +39,9 @@ def listed(command: Sequence[str], ended: EndedHere, min_bytes: int = 0) -> Site
         lowered=told.lowered,
         not_reached=tuple(sorted(told.not_reached)),
         processes=tuple(each["version"] for each in processes if not each["error"]),
-        not_read=tuple(sorted({each["error"] for each in processes if each["error"]})),
+        not_read=tuple(
+            sorted({each["error"] for each in processes if each["error"]} | {*told.not_switched})
+        ),
     )
 
 

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Literal, Self
 
 from parity_tests.bisect import sites
+from parity_tests.bisect.children import what_shuts_out
 from parity_tests.bisect.sites import Flips, Told
 from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG
 
 _CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
-STARTUP = Path(__file__).parent / "startup"
 _MOST_OUTPUT = 64 * 2**20  # bytes; of more only the end is kept
 _TAIL = 2**20
 _SECONDS_TO_CLOSE = 1.0
@@ -163,40 +163,11 @@ def _compiled(pattern: str) -> str:
 
 def check_command(command: Sequence[str]) -> None:
     """Raise `CommandError` for a command that shuts our start-up file out."""
-    for number, word in enumerate(command):
-        name, others = os.path.basename(word), command[number + 1 :]
-        if name == "env":
-            given = _options(others, _OF_ENV)
-            if any(each in ("-", "-i", "--ignore-environment") for each in given):
-                raise CommandError(_shut_out("env -i"))
-        if re.fullmatch(r"python[0-9.]*", name):
-            given = [each for each in _options(others, _OF_PYTHON) if not each.startswith("--")]
-            for letter in "IES":
-                if any(letter in each for each in given):
-                    raise CommandError(_shut_out(f"{name} -{letter}"))
-
-
-# Options with a value behind them.
-_OF_PYTHON = ("-X", "-W")
-_OF_ENV = ("-u", "-C", "--unset", "--chdir")
-
-
-def _options(words: Sequence[str], with_value: Sequence[str]) -> list[str]:
-    found, waiting = list[str](), list(words)
-    while waiting and waiting[0].startswith("-") and waiting[0][:2] not in ("-c", "-m"):
-        word = waiting.pop(0)
-        if word in with_value:
-            waiting[:1] = []
-        elif word[:2] not in with_value:  # or the value is attached, as in -Wignore
-            found.append(word)
-    return found
-
-
-def _shut_out(what: str) -> str:
-    return (
-        f"{what} keeps Python from its environment, by which the sites are switched: leave the "
-        "option out"
-    )
+    if what := what_shuts_out(command):
+        raise CommandError(
+            f"{what} keeps Python from its environment, by which the sites are switched: leave the "
+            "option out"
+        )
 
 
 @dataclass(frozen=True)
@@ -362,6 +333,11 @@ def check_reached(told: Told, ended: str) -> None:
         return
     if told.processes:
         raise CommandError(f"its sites cannot be switched: {told.processes[0]['error']}")
+    if told.not_switched:
+        raise CommandError(
+            f"the command ({ended}) imports no JAX in the processes that can be switched, and one "
+            f"cannot: {min(told.not_switched)}"
+        )
     if told.interpreters:
         raise NoJaxError(f"the command ({ended}) imports no JAX, in any of its processes")
     raise NoJaxError(
@@ -381,7 +357,7 @@ def _environment(*, flag: bool) -> dict[str, str]:
 def switched_environment(folder: Path, flips: Flips, policy: str = "") -> dict[str, str]:
     """Make the folder of a run, and return the whole environment of its processes."""
     environment = _environment(flag=False) | sites.prepare(folder, flips, policy)
-    path = os.pathsep.join(filter(None, [str(STARTUP), environment.get("PYTHONPATH")]))
+    path = os.pathsep.join(filter(None, [sites.STARTUP, environment.get("PYTHONPATH")]))
     return {**environment, "PYTHONPATH": path}
 
 

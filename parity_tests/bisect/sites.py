@@ -9,9 +9,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import linecache
 import os
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 VARIABLE = "CONSTPARITY_SITES"  # the folder of a run, in the environment of its processes
+STARTUP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "startup")  # on Python's path
 _FLIPPED, _POLICY, _SEEN = "flipped.txt", "policy.txt", "seen"
 _STARTED_IN = "started_in.txt"
 _APPEND = os.O_WRONLY | os.O_APPEND | os.O_CREAT
 _DIGITS = 12
-_MOST_CODE = 200  # characters of a line
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class Site:
     - `array`: the type of the array, as in "float32[64,64]"; "" of a program.
     - `ordinal`: which one it is of the arrays of this type at this line.
     - `bytes`, `uses`: the size of the array, and how many equations and outputs read it.
+    - `code`: the text of the line in the process that met it; "" if not known.
     """
 
     kind: Literal["program", "array"]
@@ -46,6 +47,7 @@ class Site:
     ordinal: int = 0
     bytes: int = field(default=0, compare=False)
     uses: int = field(default=0, compare=False)
+    code: str = field(default="", compare=False)
 
     @property
     def id(self) -> str:
@@ -54,19 +56,38 @@ class Site:
         text = "\n".join(map(str, (*told_by, self.ordinal)))
         return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
-    @property
-    def code(self) -> str:
-        """The text of the line as it is now, without the space around it; "" if not known."""
-        # linecache looks for a relative path along sys.path as well, and may find another file.
-        file = os.path.abspath(self.file) if self.file else ""
-        return linecache.getline(file, self.line).strip()[:_MOST_CODE]
-
     def __str__(self) -> str:
         if self.kind == "program":
             return f"the form of the program {self.program}"
         number = f", the {_ordinal(self.ordinal + 1)} there" if self.ordinal else ""
         place = f"{self.file}:{self.line} ({self.function})"
         return f"{self.array} at {place}{number}, captured by {self.program}"
+
+
+# IPython names the code of a cell by its content, after the folder of a process or a counter.
+_CELL = re.compile(r"(?:.*ipykernel_\d+.|<ipython-input-\d+-)(\w+)(?:\.py|>)")
+started_in: list[str] = []  # the working directory of the command, which its processes may leave
+
+
+def file_of(file: str) -> str:
+    """Return how sites name a file: its path below where the command started, or its cell.
+
+    The command may change its directory meanwhile, and a temporary folder has another name in each
+    run, so of a file in it the name alone is kept.
+
+    Example::
+
+        file_of("/tmp/ipykernel_71/1234.py") == "cell 1234"
+    """
+    if cell := _CELL.fullmatch(file):
+        return f"cell {cell[1]}"
+    here = os.path.abspath(file)
+    path = here if file and os.path.exists(here) else file
+    for folder in started_in or [os.getcwd()]:
+        if path.startswith(os.path.join(folder, "")):
+            return os.path.relpath(path, folder)
+    is_temporary = path.startswith(os.path.join(tempfile.gettempdir(), ""))
+    return f"temporary {os.path.basename(path)}" if is_temporary else path
 
 
 _ALL = ((0, 16**_DIGITS - 1),)
@@ -159,9 +180,9 @@ def flips_of(folder: Path) -> Flips:
     return Flips.of((folder / _FLIPPED).read_text("ascii"))
 
 
-def started_in(folder: Path) -> str:
-    """Return the working directory of the command, which its processes may leave."""
-    return (folder / _STARTED_IN).read_text("utf-8")
+def name_files_as_in(folder: Path) -> None:
+    """Have `file_of` name files below the directory that the command of a run started in."""
+    started_in[:] = [(folder / _STARTED_IN).read_text("utf-8")]
 
 
 def policy_of(folder: Path) -> str:
@@ -205,6 +226,8 @@ class Told:
       followed, and why.
     - `together`: programs whose arrays are flipped with their form, and why.
     - `not_reached`: arrays that JAX captures by itself, outside of any program that is switched.
+    - `not_switched`: Python processes that have none of this, by the line that started them, and
+      whether JAX's own flag reaches them; "" if not.
     """
 
     sites: dict[str, Site] = field(default_factory=dict)
@@ -215,6 +238,7 @@ class Told:
     interpreters: int = 0
     together: dict[str, str] = field(default_factory=dict)
     not_reached: dict[str, str] = field(default_factory=dict)
+    not_switched: dict[str, str] = field(default_factory=dict)
     matched: dict[str, str] = field(default_factory=dict)
     unfollowed: dict[str, str] = field(default_factory=dict)
 
@@ -222,6 +246,7 @@ class Told:
 _NAMED = {  # what processes tell by its name, with a reason
     "together": "together",
     "not reached": "not_reached",
+    "not switched": "not_switched",
     "matched": "matched",
     "unfollowed": "unfollowed",
 }

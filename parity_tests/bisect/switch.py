@@ -12,10 +12,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
-import re
+import inspect
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from pathlib import Path
@@ -36,10 +34,10 @@ from engine.pipeline import LoweringPlan, Pipeline
 from legacy_closedjaxpr import pipeline as legacy
 from parity_tests import in_place_of_jax
 from parity_tests.bisect import sites
-from parity_tests.bisect.sites import Site
+from parity_tests.bisect.sites import Site, file_of
 from parity_tests.bisect.uses import one_for_each_use
 from parity_tests.jaxpr.captured_uses import captured_uses
-from parity_tests.jaxpr.source_places import kind_of_file
+from parity_tests.jaxpr.source_places import code_at, kind_of_file
 from simplified_consts import pipeline as simplified
 from simplified_consts.const_args import const_args
 from simplified_consts.hoisting.closure_conversion import Conversion
@@ -50,12 +48,12 @@ def begin(folder: Path) -> bool:
     """Put the switch in the place of JAX's functions, and say whether it was not there yet."""
     if _switches:
         return False
-    _started_in.append(sites.started_in(folder))
     switch = Switch(folder)
     _switches.append(switch)
     leave_arrays_as_they_are()
     engine.config.update("strict_placement", True)
     jax_internals.tell_captures(switch.not_reached)
+    jax_internals.name_functions(name_of_function)
     legacy.PIPELINE = switch.switched(legacy.PIPELINE)
     simplified.PIPELINE = switch.switched(simplified.PIPELINE)
     in_place_of_jax.install(switch.functions, lambda: None)
@@ -63,7 +61,6 @@ def begin(folder: Path) -> bool:
 
 
 _switches: list[Switch] = []
-_started_in: list[str] = []  # the working directory of the command
 Found = tuple[Hashable, Site]  # an array of a program by its key, and its site
 
 
@@ -294,6 +291,32 @@ def _place_of_caller() -> str | None:
 # -- what a site is --------------------------------------------------------------------------------
 
 
+def name_of_function(fun: Any, source: str) -> str:
+    """Return JAX's text for a function, with what it leaves out.
+
+    That is the column of a lambda where its line has several, and the class of an object that is
+    called. So objects of one class are one site.
+
+    Example::
+
+        name_of_function(Scale(), "<unknown>") == "Scale at /me/model.py:12"
+    """
+    while isinstance(fun := inspect.unwrap(fun), functools.partial):
+        fun = fun.func
+    if source == "<unknown>":
+        kind = fun if isinstance(fun, type) else type(fun)
+        code = getattr(kind.__call__, "__code__", None)
+        if code is None:
+            return f"{kind.__module__}.{kind.__qualname__}"
+        return f"{kind.__qualname__} at {code.co_filename}:{code.co_firstlineno}"
+    name, file, line = _parts(source)
+    if name != "<lambda>" or code_at(file, line).count("lambda") < 2:
+        return source
+    positions = ((at, column) for at, _, column, end in fun.__code__.co_positions() if end)
+    column = min(positions, default=(line, 0))[1]  # of what the lambda returns
+    return f"<lambda:{column}> at {file}:{line}"
+
+
 def program_site(source: str) -> Site:
     """Return the site of a program from what JAX says of its function: "step at /me/model.py:12".
 
@@ -302,39 +325,17 @@ def program_site(source: str) -> Site:
         program_site("step at model.py:12").line == 12
     """
     function, file, line = _parts(source)
-    place = f" at {file}:{line}" if file else ""
-    return Site("program", f"{function}{place}", file, line, function)
+    named = file_of(file) if file else ""
+    place = f" at {named}:{line}" if file else ""
+    return Site(
+        "program", f"{function}{place}", named, line, function, code=code_at(file, line)
+    )  # fmt: skip
 
 
 def _parts(source: str) -> tuple[str, str, int]:
     function, _, place = source.partition(" at ")
     file, _, line = place.rpartition(":")
-    return (function, file_of(file), int(line)) if line.isdecimal() else (source, "", 0)
-
-
-# IPython names the code of a cell by its content, after the folder of a process or a counter.
-_CELL = re.compile(r"(?:.*ipykernel_\d+.|<ipython-input-\d+-)(\w+)(?:\.py|>)")
-
-
-def file_of(file: str) -> str:
-    """Return how sites name a file: its path below where the command started, or its cell.
-
-    The command may change its directory meanwhile, and a temporary folder has another name in each
-    run, so of a file in it the name alone is kept.
-
-    Example::
-
-        file_of("/tmp/ipykernel_71/1234.py") == "cell 1234"
-    """
-    if cell := _CELL.fullmatch(file):
-        return f"cell {cell[1]}"
-    here = os.path.abspath(file)
-    path = here if file and os.path.exists(here) else file
-    for folder in _started_in or [os.getcwd()]:
-        if path.startswith(os.path.join(folder, "")):
-            return os.path.relpath(path, folder)
-    is_temporary = path.startswith(os.path.join(tempfile.gettempdir(), ""))
-    return f"temporary {os.path.basename(path)}" if is_temporary else path
+    return (function, file, int(line)) if line.isdecimal() else (source, "", 0)
 
 
 def _source(closed_jaxpr: ClosedJaxpr) -> str:
@@ -355,6 +356,6 @@ def array_sites(live: ClosedJaxpr, embed_threshold: int) -> Iterator[Found]:
         file, line, function = use.place
         site = Site(
             "array", program, file_of(file), line, function, array, ordinal, use.array.bytes,
-            use.uses,
+            use.uses, code_at(file, line),
         )  # fmt: skip
         yield constant_key(value), site

@@ -7,13 +7,15 @@ import sys
 from pathlib import Path
 
 from parity_tests import own_packages
-from parity_tests.bisect import sites
+from parity_tests.bisect import children, sites
 from parity_tests.in_place_of_jax import after_import
 
 
 def wait_for_jax(folder: Path) -> None:
     """Have the switch put in place as soon as something in this process imports JAX."""
     sites.tell(folder, "python", os.getpid())
+    sites.name_files_as_in(folder)
+    children.watch(folder)
     # Who imports our engine first has it import JAX, and it is not complete then.
     after_import("engine", lambda: _begin(folder))
     after_import("jax", lambda: _begin(folder))

@@ -36,6 +36,7 @@ _CODES = {
     "passes": Exit.PARITY,
     "fails before": Exit.COULD_NOT_COMPARE,
     "not repeatable": Exit.COULD_NOT_COMPARE,
+    "not reached": Exit.COULD_NOT_COMPARE,
 }
 
 
@@ -113,7 +114,7 @@ def bisect(
     pass, and as after it, where it must fail; then with parts flipped, until the smallest sets of
     sites are left that make it fail. A site is the form of a traced program, or one captured array
     of it. Exits with 1 where sites are to blame, with 0 where the command passes after the flip,
-    and with 2 where it fails before it, or does not repeat itself.
+    and with 2 where it fails before it, does not repeat itself, or has processes out of reach.
 
     Examples:
 

@@ -41,6 +41,8 @@ _MACHINERY = (
         for package in ("engine", "legacy_closedjaxpr", "simplified_consts")
     ),
 )
+# Of IPython without a kernel, of its %%time and %%timeit, and what is read from standard input.
+_TYPED = ("<ipython-input-", "<timed ", "<magic-timeit>", "<stdin>")
 _CORPUS = os.path.join(_HERE, "corpus") + os.sep
 _INSTALLED = tuple(
     {
@@ -124,7 +126,8 @@ def code_at(file: str, line: int) -> str:
     if not file or not line:
         return ""
     # linecache looks for a relative path along sys.path as well, and may find another file.
-    return linecache.getline(os.path.abspath(file), line).strip()[:_MOST_CODE]
+    path = file if file.startswith("<") else os.path.abspath(file)
+    return linecache.getline(path, line).strip()[:_MOST_CODE]
 
 
 def _place(frame: Any) -> Place:
@@ -141,7 +144,7 @@ def kind_of_file(file: str) -> Literal["user", "library", "machinery"]:
     """
     if file.startswith(_CORPUS):
         return "user"
-    if file.startswith(_MACHINERY) or file.startswith("<"):
+    if file.startswith(_MACHINERY) or (file.startswith("<") and not file.startswith(_TYPED)):
         return "machinery"
     return "library" if file.startswith(_INSTALLED) else "user"
 

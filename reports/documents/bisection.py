@@ -15,10 +15,11 @@ _HEADS: dict[BisectAnswer, str] = {
     "mended": "the command fails after the flip on stock JAX alone",
     "ours": "constparity's engine itself changes what the command does",
     "not repeatable": "not known, the command does not repeat itself",
+    "not reached": "not known, processes of the command cannot be switched",
 }
 _TONES: dict[BisectAnswer, Tone] = {
     "passes": "good", "fails before": "warn", "mended": "warn", "ours": "bad",
-    "not repeatable": "warn", "found": "bad",
+    "not repeatable": "warn", "not reached": "warn", "found": "bad",
 }  # fmt: skip
 
 

@@ -7,8 +7,11 @@ from typing import Literal
 from reports.rows.row import Row
 
 # What a bisection comes to. `mended`: the engine with everything flipped passes, and stock JAX
-# fails; `ours`: the engine with nothing flipped fails, and stock JAX passes.
-BisectAnswer = Literal["found", "passes", "fails before", "mended", "ours", "not repeatable"]
+# fails; `ours`: the engine with nothing flipped fails, and stock JAX passes; `not reached`: it
+# passes in all processes that can be switched, and there are others.
+BisectAnswer = Literal[
+    "found", "passes", "fails before", "mended", "ours", "not repeatable", "not reached"
+]
 
 
 class BlamedSite(Row):
@@ -60,7 +63,7 @@ class Bisection(Row):
     - `runs`: how many runs the search took; `bound`: the most for one culprit.
     - `repeats`: how often each question was run; `confidence` that no failure was missed.
     - `processes`: the versions of JAX in processes that were switched; `not_switched`: why others
-      were not.
+      were not, or which line started them.
     """
 
     kind: Literal["bisection"] = "bisection"

@@ -167,6 +167,49 @@ def test_what_stock_jax_alone_fails_is_said(runs: Path) -> None:
     )
 
 
+OUT_OF_REACH = "train.py:4 starts Python with python -I, which keeps it from its environment"
+
+
+def with_a_child_out_of_reach(fails: Callable[[Flips], bool], *stock: bool) -> Command:
+    command = Command(fails, stock)
+    command.told.not_switched[OUT_OF_REACH] = ""
+    return command
+
+
+def test_processes_that_are_not_switched_leave_it_open_whether_the_flip_is_harmless(
+    runs: Path,
+) -> None:
+    found = bisected(with_a_child_out_of_reach(lambda asked: False, False, False), runs)
+    assert (found.answer, list(lines(found))[:3]) == (
+        "not reached",
+        [
+            "bisect: not known, processes of the command cannot be switched",
+            "  the command passes with everything flipped, and on stock JAX with its flag on; in "
+            "processes that neither reaches, nothing was flipped",
+            f"  not switched: {OUT_OF_REACH}",
+        ],
+    )
+
+
+def test_stock_jax_answers_for_processes_that_its_flag_reaches(runs: Path) -> None:
+    command = with_a_child_out_of_reach(lambda asked: False, False, False)
+    command.told.not_switched[OUT_OF_REACH] = "by JAX's flag"
+    found = bisected(command, runs)
+    assert (found.answer, found.not_switched) == ("passes", (OUT_OF_REACH,))
+
+
+def test_a_process_that_is_not_switched_may_be_what_fails_on_stock_jax(runs: Path) -> None:
+    found = bisected(with_a_child_out_of_reach(lambda asked: False, False, True), runs)
+    assert (found.answer, found.not_switched) == ("mended", (OUT_OF_REACH,))
+    assert "captures by itself, or a process that is not switched. The command" in found.detail
+
+
+def test_what_helps_is_said_where_stock_jax_alone_fails(runs: Path) -> None:
+    said = "Attempt to donate a buffer which is also used by the same call"
+    found = bisected(Command(says=lambda asked: said), runs)
+    assert found.detail.endswith(f"The command said: {said} -> {advice('donated')}")
+
+
 @pytest.mark.parametrize(
     ("stock", "answer"), [((True, True), "fails before"), ((False, True), "ours")]
 )

@@ -1,12 +1,15 @@
 """Sites planted in commands over libraries: each is found, and nothing where nothing is planted.
 
-CONSTPARITY_TEST_PLANTED=all takes all of them (`make deep`), each among sites of libraries.
+CONSTPARITY_TEST_PLANTED=all takes all of them (`make deep`), each among sites of libraries; in half
+of the commands, these are the libraries' own tests.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -16,7 +19,7 @@ from parity_tests.bisect.bisecting import Bisecting
 from parity_tests.bisect.kept_runs import KeptRuns
 from parity_tests.bisect.running import Ended, Runner, Until
 from parity_tests.bisect.sites import Flips
-from reports.rows.bisection import Bisection
+from reports.rows.bisection import Bisection, StockEnds
 
 PLANTED = {
     "reader": "exit", "overwritten": "exit", "donated": "exit", "helper_of_a_helper": "exit",
@@ -27,33 +30,97 @@ PLANTED = {
     "model": "exit",
     "equinox_reader": "exit", "optimiser": "exit", "flaky": "exit",
 }  # fmt: skip
+# Tests of libraries, in which a plugin of pytest plants what the second of each pair names.
+OF_LIBRARIES = (
+    "optax.losses._smoothing_test",
+    "optax.tree_utils._casting_test",
+    "optax._src.update_test",
+    "optax._src.factorized_test::FactorizedTest::test_scale_by_factored_rms",
+    "opt_einsum.tests.test_backends::test_jax",
+    "opt_einsum.tests.test_backends::test_jax_with_constants",
+)
+IN_TESTS = {
+    "library_reader": "exit", "library_overwritten": "exit", "library_donated": "exit",
+    "library_branch": "exit", "one_of_many": r"value:(\d+) passed 0", "in_a_fixture": "exit",
+    "chaos": r"value:orbit=(\S+) 1e-4", "helper_of_a_helper": "exit", "together": "exit",
+    "thread": "exit", "child": "exit", "flaky": "exit",
+}  # fmt: skip
+WORKERS = ("library_branch", "one_of_many")  # once more, with two workers of pytest-xdist
 FILE = program_file("bisect/planted")
+PLUGIN = program_file("bisect/planted_in_tests")
 ALL = os.environ.get("CONSTPARITY_TEST_PLANTED") == "all"
 
 
-def bisected(name: str, folder: Path, until: str) -> Bisection:
-    command = (sys.executable, str(FILE), name, *(() if ALL else ("alone",)))
+def bisected(command: Sequence[str], folder: Path, until: str) -> Bisection:
     kept = KeptRuns(folder / "runs.jsonl")
-    return Bisecting(Runner(command, timeout=120.0), Until.of(until), kept).run()
+    return Bisecting(Runner(command, timeout=600.0), Until.of(until), kept).run()
 
 
-@pytest.mark.parametrize("name", [*PLANTED, "nothing"] if ALL else ["together"])
-def test_what_is_planted_is_found(name: str, tmp_path: Path) -> None:
-    found = bisected(name, tmp_path, PLANTED.get(name, "exit"))
+def check_found(found: Bisection, name: str) -> None:
+    """Check that the lines to blame are those that were planted, within the bound."""
     said = f"{name}: {found.runs} runs, at most {found.bound} for one of {found.sites} sites"
     print(f"\n{said}; {found.seconds:.0f} s, stock {found.stock.off} {found.stock.on}")
     if name == "nothing":
-        assert found.answer == "passes"
+        assert (found.answer, found.sets) == ("passes", ())
         return
-    [only] = found.sets
     marked = {
-        number
-        for number, line in enumerate(FILE.read_text().splitlines(), 1)
+        (file.name, number)
+        for file in (FILE, PLUGIN)
+        for number, line in enumerate(file.read_text().splitlines(), 1)
         if line.rstrip().endswith(f"# {name}")
     }
-    lines = {site.line for site in only.sites}
-    assert lines == ({2} if name == "child" else marked)
+    if name == "out_of_reach":
+        assert (found.answer, found.sets) == ("not reached", ())
+        [told] = found.not_switched
+        assert {os.path.basename(told.partition(" ")[0])} == {f"{file}:{n}" for file, n in marked}
+        return
+    [only] = found.sets
+    lines = {(os.path.basename(site.file), site.line) for site in only.sites}
+    assert lines == ({("<string>", 2)} if name == "child" else marked)
     assert len(only.sites) > 1 or found.runs <= found.bound or name == "flaky"
+
+
+@pytest.mark.parametrize("name", [*PLANTED, "nothing", "out_of_reach"] if ALL else ["together"])
+def test_what_is_planted_is_found(name: str, tmp_path: Path) -> None:
+    command = (sys.executable, str(FILE), name, *(() if ALL else ("alone",)))
+    check_found(bisected(command, tmp_path, PLANTED.get(name, "exit")), name)
+
+
+@pytest.mark.skipif(not ALL, reason="CONSTPARITY_TEST_PLANTED=all runs tests of libraries")
+@pytest.mark.parametrize(
+    ("name", "workers"),
+    [*((name, 0) for name in (*IN_TESTS, "nothing")), *((name, 2) for name in WORKERS)],
+)
+def test_what_is_planted_in_a_library_is_found_by_its_own_tests(
+    name: str, workers: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(PLUGIN.parent))
+    plugins = ("-p", "no:cacheprovider", "-p", "planted_in_tests", "--planted", name)
+    options = (*plugins, "-s", "-n", str(workers), "--pyargs", *OF_LIBRARIES)
+    command = (sys.executable, "-m", "pytest", *options)
+    check_found(bisected(command, tmp_path, IN_TESTS.get(name, "exit")), name)
+
+
+@pytest.mark.skipif(not ALL, reason="CONSTPARITY_TEST_PLANTED=all runs a notebook")
+@pytest.mark.parametrize(
+    ("needs", "command"),
+    [
+        ("IPython", ("-m", "IPython")),
+        ("nbconvert", ("-m", "nbconvert", "--execute", "--to", "notebook", "--stdout")),
+    ],
+)
+def test_the_line_of_a_cell_is_found(needs: str, command: tuple[str, ...], tmp_path: Path) -> None:
+    pytest.importorskip(needs, reason=f"{needs} runs notebooks and is not installed")
+    notebook = str(FILE.with_suffix(".ipynb"))
+    found = bisected((sys.executable, *command, notebook), tmp_path, "exit")
+    [[site]] = [each.sites for each in found.sets]
+    assert re.fullmatch(r"float32\[32] at cell \w+:2 \(doubled\), captured by .*", site.words)
+    assert (site.code, found.stock) == (
+        "return state * 2 + table  # notebook",
+        StockEnds(off=False, on=True),
+    )
+    assert found.runs <= found.bound
 
 
 def outcomes(ended: Ended) -> dict[str, str]:

@@ -148,29 +148,51 @@ def test_the_users_own_start_up_file_runs_and_nothing_else_is_changed(tmp_path: 
     assert str(tmp_path / "sitecustomize.py") in said[0]
 
 
-def test_what_a_command_does_to_its_process_hides_no_site(
+STEP = """\
+import linecache, os, pickle, unittest.mock
+import jax, jax.numpy as jnp
+assert pickle.loads(pickle.dumps(jax.jit)) is jax.jit
+table = jnp.arange(32.0)
+step = jax.jit(lambda x: x + table)
+os.chdir("/")
+with unittest.mock.patch("builtins.open"):
+    step(1.0)
+class Scale:
+    def __call__(self, x):
+        return x * table
+jax.jit(Scale())(1.0)
+jax.jit(lambda x: x - table)(1.0), jax.jit(lambda x: x / table)(1.0)
+jax.make_jaxpr(lambda x: jax.jit(lambda x: x + table)(x))(1.0)
+cell, name = "def doubled(x):\\n    return 2 * x + table\\n", "<ipython-input-1-8d1f>"
+linecache.cache[name] = len(cell), None, cell.splitlines(True), name  # as IPython does
+exec(compile(cell, name, "exec"))
+jax.jit(doubled)(1.0)
+"""
+
+
+def test_what_a_command_does_to_its_process_hides_no_site_and_mixes_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "step.py").write_text(
-        "import os, pickle, unittest.mock\n"
-        "import jax, jax.numpy as jnp\n"
-        "assert pickle.loads(pickle.dumps(jax.jit)) is jax.jit\n"
-        "table = jnp.arange(32.0)\n"
-        "step = jax.jit(lambda x: x + table)\n"
-        "os.chdir('/')\n"
-        "with unittest.mock.patch('builtins.open'):\n"
-        "    step(1.0)\n"
-    )
+    (tmp_path / "step.py").write_text(STEP)
     ended = Runner([PYTHON, "step.py"]).flipped(NONE)
-    program = "<lambda> at step.py:5"
+    captured = {
+        "<lambda> at step.py:5": "float32[32] at step.py:5 (<lambda>)",
+        "Scale at step.py:10": "float32[32] at step.py:11 (Scale.__call__)",
+        "<lambda:18> at step.py:13": "float32[32] at step.py:13 (<lambda>)",
+        "<lambda:53> at step.py:13": "float32[32] at step.py:13 (<lambda>)",
+        "doubled at cell 8d1f:1": "float32[32] at cell 8d1f:2 (doubled)",
+    }
     assert (ended.status, {str(site) for site in ended.told.sites.values()}) == (
         0,
         {
-            f"the form of the program {program}",
-            f"float32[32] at step.py:5 (<lambda>), captured by {program}",
+            *(f"{array}, captured by {program}" for program, array in captured.items()),
+            *(f"the form of the program {program}" for program in captured),
+            "the form of the program <lambda:25> at step.py:14",
         },
     )
+    codes = {site.line: site.code for site in ended.told.sites.values() if site.line in (2, 10)}
+    assert codes == {2: "return 2 * x + table", 10: "def __call__(self, x):"}
 
 
 def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) -> None:

@@ -15,11 +15,10 @@ from typing import Any
 import pytest
 from program_files import program_file
 
-from parity_tests.bisect import switch
+from parity_tests.bisect import sites
 from parity_tests.bisect.listing import listed
 from parity_tests.bisect.running import EndedHere, run_here
-from parity_tests.bisect.sites import Flips, Site, Told
-from parity_tests.bisect.switch import file_of
+from parity_tests.bisect.sites import Flips, Site, Told, file_of
 from parity_tests.cli.app import main
 
 PROGRAM = program_file("sites/captures")
@@ -127,7 +126,7 @@ def test_a_file_is_named_alike_in_each_run(tmp_path: Path, monkeypatch: pytest.M
     assert file_of(str(project / "a" / "model.py")) == "a/model.py"
     assert file_of(str(tmp_path / "other" / "model.py")) == str(tmp_path / "other" / "model.py")
     assert file_of(str(temporary / "pytest-12" / "model.py")) == "temporary model.py"
-    monkeypatch.setattr(switch, "_started_in", [str(project)])
+    monkeypatch.setattr(sites, "started_in", [str(project)])
     (project / "model.py").touch()
     (project / "below").mkdir()
     monkeypatch.chdir(project / "below")

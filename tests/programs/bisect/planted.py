@@ -214,6 +214,12 @@ def child():
     return subprocess.run([sys.executable, "-c", code], stderr=subprocess.DEVNULL).returncode == 0
 
 
+def out_of_reach():
+    """A child with an environment of its own, which no site can be flipped in."""
+    code = "import jax; assert not jax.config.jax_use_simplified_jaxpr_constants"
+    return subprocess.run([sys.executable, "-c", code], env={}).returncode == 0  # out_of_reach
+
+
 def model():
     from flax import linen as nn
 
@@ -274,7 +280,7 @@ def each():
 
 
 OF_LIBRARIES = ("model", "equinox_reader", "optimiser")
-NO_PROGRAMS = ("innocent", "aligned", "each", "flaky", *OF_LIBRARIES)
+NO_PROGRAMS = ("innocent", "aligned", "each", "flaky", "out_of_reach", *OF_LIBRARIES)
 
 if __name__ == "__main__":
     name, *alone = sys.argv[1:]
