@@ -9,8 +9,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from reports.rows.scorecard import KINDS, LineKind
+
 PROGRAMS = Path(__file__).parent / "programs"
-_NEEDED = ("off", "on", "who", "from", "way round")
+_NEEDED = ("kind", "off", "on", "who", "from", "way round")
 _FIELDS = (*_NEEDED, "right off", "right on")
 _FIELD = re.compile(r"^([a-z ]+): (.+(?:\n    .+)*)$", re.MULTILINE)
 
@@ -28,6 +30,7 @@ class Line:
 
     name: str
     title: str
+    kind: LineKind
     who: str
     origin: str
     way_round: str
@@ -45,8 +48,9 @@ class Line:
 
 
 def lines(folder: Path = PROGRAMS) -> list[Line]:
-    """Read the lines of a folder, in the order of their names. Raises `LineError`."""
-    return [read(file) for file in sorted(folder.glob("*.py"))]
+    """Read the lines of a folder, by kind and name. Raises `LineError`."""
+    found = map(read, folder.glob("*.py"))
+    return sorted(found, key=lambda each: (KINDS.index(each.kind), each.name))
 
 
 def read(file: Path) -> Line:
@@ -62,6 +66,9 @@ def read(file: Path) -> Line:
     unknown = [each for each in found if each not in _FIELDS]
     if missing or unknown:
         raise LineError(f"{file}: missing {missing}, unknown {unknown}")
+    kind = next((each for each in KINDS if each == found["kind"]), None)
+    if kind is None:
+        raise LineError(f"{file}: kind {found['kind']!r}, not one of {', '.join(KINDS)}")
     fault = (found["off"], found["on"])
     right_off = found.get("right off", fault[0])
     right = (right_off, found.get("right on", right_off))
@@ -70,6 +77,7 @@ def read(file: Path) -> Line:
     return Line(
         name=file.stem,
         title=" ".join(title.split()),
+        kind=kind,
         who=found["who"],
         origin=found["from"],
         way_round=found["way round"],

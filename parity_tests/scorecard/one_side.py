@@ -64,8 +64,9 @@ def _run(program: str, printed: int, raised: int) -> None:
     os.dup2(printed, 1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # XLA's log; an exception is told apart
     try:
-        sys.argv = [program]
-        runpy.run_path(program, run_name="__main__")
+        os.chdir(os.path.dirname(program))  # exceptions that have the file have its name alone
+        sys.argv = [os.path.basename(program)]
+        runpy.run_path(sys.argv[0], run_name="__main__")
         status = 0
     except BaseException as error:  # noqa: BLE001 - whatever ends a program is what its user sees
         text = "".join(traceback.format_exception_only(error)).strip()

@@ -113,6 +113,7 @@ def _line(
     return ScoreLine(
         name=line.name,
         title=line.title,
+        kind=line.kind,
         who=line.who,
         origin=line.origin,
         way_round=line.way_round,

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import doctest
+from collections.abc import Iterable
+from typing import Literal
 
 from parity_tests.scorecard.lines import Line
 from reports.rows.scorecard import Seen, State
 
-ABSENT = "not in this release"
-_SHOWN = ("open", "new")
+ABSENT: Literal["not in this release"] = "not in this release"
+_THERE = ("open", "new", "changed", "not known")
+_NOT_THERE = ("right", "mended", ABSENT)
 
 
 def state_of(line: Line, off: Seen, on: Seen, before: State | None = None) -> State:
@@ -19,18 +22,19 @@ def state_of(line: Line, off: Seen, on: Seen, before: State | None = None) -> St
     """
     seen = (off, on)
     if all(map(_matches, line.right, seen)):
-        return "mended"
+        return "mended" if before in (*_THERE, "mended") else "right"
     if all(map(_matches, line.fault, seen)):
-        return "open" if before in (None, *_SHOWN, "changed", "not known") else "new"
+        return "new" if before in _NOT_THERE else "open"
     if all(each.text == ABSENT and not each.failed for each in seen):
-        return "not in this release"
+        return ABSENT
     stated = zip(line.fault, line.right, seen, strict=True)
-    if any(
-        each.failed and not any(_matches(text, each) for text in (fault, right))
-        for fault, right, each in stated
-    ):
+    if any(each.failed and not _is_one_of(pair, each) for *pair, each in stated):
         return "not known"
     return "changed"
+
+
+def _is_one_of(stated: Iterable[str], seen: Seen) -> bool:
+    return any(_matches(text, seen) for text in stated)
 
 
 def _matches(stated: str, seen: Seen) -> bool:

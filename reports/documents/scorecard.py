@@ -25,10 +25,10 @@ from reports.views.texts import counted
 
 _TONES: dict[State, Tone] = {
     "open": "bad", "new": "bad", "changed": "warn", "not known": "warn", "mended": "good",
-    "not in this release": "",
+    "right": "good", "not in this release": "",
 }  # fmt: skip
 # The engine mends what JAX leaves open, so its state has words of its own.
-_OF_ENGINE: dict[State, str] = {"mended": "right", "open": "the same"}
+_OF_ENGINE: dict[State, str] = {"open": "the same"}
 _SIDES: dict[Side, str] = {
     "jax-legacy": "JAX, flag off", "jax-simplified": "JAX, flag on", "legacy": "engine, legacy",
     "simplified": "engine, simplified",
@@ -76,6 +76,7 @@ def state_table(found: Scorecard) -> Table:
     return Table(
         "States",
         (
+            Column("kind"),
             Column("line"),
             Column("what it is"),
             *columns([f"jax {each.jax}" for each in found.releases]),
@@ -88,7 +89,7 @@ def state_table(found: Scorecard) -> Table:
 def _row(line: ScoreLine) -> tuple[Cell, ...]:
     states = (Cell(each.state, tone=_TONES[each.state]) for each in line.releases)
     title = f"{line.title} The flip mends it." if line.is_mended_by_flip else line.title
-    return cells(Cell(line.name, link=line.name), title, *states, _of_engine(line))
+    return cells(line.kind, Cell(line.name, link=line.name), title, *states, _of_engine(line))
 
 
 def _of_engine(line: ScoreLine) -> Cell:

@@ -6,14 +6,17 @@ from typing import Literal
 
 from reports.rows.row import Row, Side
 
+# What a user meets, the worst first.
+LineKind = Literal["wrong values", "fails", "placement", "cost", "tools", "note"]
+KINDS: tuple[LineKind, ...] = ("wrong values", "fails", "placement", "cost", "tools", "note")
 # - open: both modes show the fault as its program states it; new: and the release before did not.
-# - mended: both modes show what is right.
-# - changed: neither.
-# - not in this release: both say so.
+# - changed: neither that nor what is right.
 # - not known: a process failed in a way that the program does not state.
-State = Literal["open", "new", "changed", "not known", "mended", "not in this release"]
+# - right: both modes show what is right; mended: and a release before showed the fault.
+# - not in this release: both say so.
+State = Literal["open", "new", "changed", "not known", "mended", "right", "not in this release"]
 STATES: tuple[State, ...] = (
-    "open", "new", "changed", "not known", "mended", "not in this release",
+    "open", "new", "changed", "not known", "mended", "right", "not in this release",
 )  # fmt: skip
 
 
@@ -44,6 +47,7 @@ class ScoreLine(Row):
 
     name: str
     title: str
+    kind: LineKind
     who: str
     origin: str
     way_round: str

@@ -1,5 +1,6 @@
 """An array that a function captures is donated to it as well.
 
+kind: fails
 off: [0. 2. 4.]
 on: jax.errors.JaxRuntimeError: INVALID_ARGUMENT: Attempt to donate a buffer which is also used ...
 who: training loops whose initial state is also captured, as a reference or a default

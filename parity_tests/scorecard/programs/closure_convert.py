@@ -1,5 +1,6 @@
 """Traced.closure_convert() and with_consts_as_arg() return no captured array after the flip.
 
+kind: tools
 off: closure_convert: 2 arrays, with_consts_as_arg: 2 arrays
 on: closure_convert: 0 arrays, with_consts_as_arg: 0 arrays
 who: code that asks JAX for the arrays that a function captures, to pass or to shard them

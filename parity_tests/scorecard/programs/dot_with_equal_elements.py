@@ -1,5 +1,6 @@
 """XLA for CPUs folds a captured matrix of equal elements to memory that nothing wrote.
 
+kind: wrong values
 off: ... and not 1026.255
 on: 1026.255
 right off: 1026.255

@@ -1,5 +1,6 @@
 """One captured array is passed once for each place that uses it.
 
+kind: cost
 off: 0 const args
 on: 3 const args
 right on: 1 const arg

@@ -8,6 +8,7 @@ from reports.rows.scorecard import Seen
 
 STATED = '''"""Something.
 
+kind: cost
 off: 0 copies
 on: ValueError: no ...
 right on: 1 copy
@@ -47,8 +48,12 @@ ABSENT = "not in this release"
         ("0 copies", "!ValueError: no a", "new", "open"),
         ("0 copies", "!ValueError: no a", "changed", "open"),
         ("0 copies", "!ValueError: no a", "not in this release", "new"),
+        ("0 copies", "!ValueError: no a", "right", "new"),
         ("0 copies", "!ValueError: no a", "mended", "new"),
-        ("0 copies", "1 copy", None, "mended"),
+        ("0 copies", "1 copy", None, "right"),
+        ("0 copies", "1 copy", "right", "right"),
+        ("0 copies", "1 copy", "open", "mended"),
+        ("0 copies", "1 copy", "mended", "mended"),
         ("0 copies", "2 copies", None, "changed"),
         ("1 copy", "1 copy", None, "changed"),  # the other mode has changed, too
         ("0 copies", "!TypeError: other", None, "not known"),
@@ -74,6 +79,7 @@ def test_what_a_program_states(line):
     [
         (("who: some\n", ""), r"missing \['who'\]"),
         (("who:", "whom:"), r"missing \['who'\], unknown \['whom'\]"),
+        (("kind: cost", "kind: large"), "kind 'large', not one of wrong values, fails"),
         (("right on: 1 copy", "right on: ValueError: no ..."), "what is right is the fault"),
     ],
 )
