@@ -13,6 +13,6 @@ import jax
 
 keys = jax.random.split(jax.random.key(0), 1000)
 text = jax.jit(lambda i: jax.random.key_data(keys[i])).lower(0).as_text()
-args, inlined = text.count("jax.const = true"), text.count("tensor<1000x2xui32>\n")
+args, inlined = text.count("jax.const = true"), text.count('stablehlo.constant dense<"0x')
 print(args, "const arg," if args == 1 else "const args,", end=" ")
 print(inlined, "array inlined" if inlined == 1 else "arrays inlined")
