@@ -140,6 +140,7 @@ from engine.jax_internals.stages import (
     replace_const_args,
     tangent_aval,
     types_beside,
+    with_jaxpr,
 )
 from engine.jax_internals.tracing import (
     ProgramName,
