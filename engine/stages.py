@@ -13,12 +13,13 @@ import inspect
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import jax
 
 from engine import jax_internals
 from engine.configuration.parsing import Side
+from engine.ir.lifting import lift
 from engine.pipeline import Pipeline
 from engine.runtime import watching
 from engine.runtime.device_pool import place
@@ -48,7 +49,7 @@ class Traced(jax.stages.Traced):
     Source: `jax.stages.Traced`; JAX's note "Handling of closed-over constants".
     """
 
-    __slots__ = ("_execution_of", "_pipeline")
+    __slots__ = ("_execution_of", "_pipeline", "_with_constvars")
 
     def __init__(
         self,
@@ -64,6 +65,21 @@ class Traced(jax.stages.Traced):
         )
         self._pipeline = pipeline
         self._execution_of = execution_of
+        self._with_constvars: Traced | None = None
+
+    if hasattr(jax.stages.Traced, "closure_convert"):  # since jax 0.11.1
+
+        def closure_convert(self) -> tuple[list[Any], Callable[..., Any]]:
+            """Return the captured values, and a function that takes them as its first argument.
+
+            JAX returns constvars alone, and so no array of a program in the simplified form.
+            """
+            if self._with_constvars is None:
+                jaxpr = lift(self.jaxpr)
+                changed = jaxpr is not self.jaxpr
+                self._with_constvars = jax_internals.with_jaxpr(self, jaxpr) if changed else self
+            convert: Any = jax.stages.Traced.closure_convert  # type: ignore[attr-defined]
+            return cast("tuple[list[Any], Callable[..., Any]]", convert(self._with_constvars))
 
     @property
     def side(self) -> Side:

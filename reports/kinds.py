@@ -81,6 +81,7 @@ KINDS = (
         "sarif": "sites.render_sarif"}, option=""),
     Kind("bisection", "bisection.Bisection", "a bisection", {
         "sarif": "sites.render_bisection"}, option=""),
+    Kind("scorecard", "scorecard.Scorecard", "the scorecard of the flip", option=""),
     Kind("planned campaign", "plan.PlanReport", "a planned campaign", option=""),
     Kind("bench", "bench.Bench", "a benchmark", {"svg": "bench_plot.render"}, option=""),
     Kind("tuning", "experiments.Tuning", "a search for a constant policy", {

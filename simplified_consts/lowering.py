@@ -30,7 +30,7 @@ from engine.ir.jaxprs import ClosedJaxpr, values_in
 from engine.ir.unsupported import refuse_unsupported
 from engine.jax_internals import replaced
 from engine.pipeline import LoweringPlan
-from simplified_consts.hoisting.closure_conversion import Conversion
+from simplified_consts.hoisting.closure_conversion import Conversion, sharing
 from simplified_consts.hoisting.deduplication import Deduplication
 from simplified_consts.hoisting.embed_threshold import Selection, select
 from simplified_consts.hoisting.liveness import live_part
@@ -96,7 +96,8 @@ def hoisted(
     constants: dict[Hashable, Any] = conversion.needs(live)
     if conversion.unconverted:
         selection.refuse_what_jax_cannot_follow(conversion.unconverted)
-    converted = conversion.body(live, constants)
+    converted = sharing(conversion.body(live, constants), constants, conversion.left)
+    constants = {key: value for key, value in constants.items() if key not in conversion.left}
     if converted is live:  # a table of plans, keyed weakly by programs, must not keep its key alive
         converted = replaced(live)
     if selection.chosen:

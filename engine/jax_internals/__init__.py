@@ -117,6 +117,7 @@ from engine.jax_internals.settings import (
     jax_embedded_constants_max_bytes,
     settings,
 )
+from engine.jax_internals.shared_constants import shared_constants
 from engine.jax_internals.source_info import (
     NO_NAMES,
     are_of_one_place,
@@ -139,6 +140,7 @@ from engine.jax_internals.stages import (
     replace_const_args,
     tangent_aval,
     types_beside,
+    with_jaxpr,
 )
 from engine.jax_internals.tracing import (
     ProgramName,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,13 @@ def params_of(stage: Any) -> dict[str, Any]:
     """Return the params of jit that a traced stage, or its `lojax`, is lowered with."""
     params: dict[str, Any] = stage._params
     return params
+
+
+def with_jaxpr(traced: Any, jaxpr: Any) -> Any:
+    """Return a copy of a traced stage that has another jaxpr of the same function."""
+    copied = copy.copy(traced)
+    copied._params = {**traced._params, "jaxpr": jaxpr}
+    return copied
 
 
 def argument_types_of(lojax: Any) -> list[Any]:

@@ -37,6 +37,7 @@ from parity_tests.cli.reduce import reduce
 from parity_tests.cli.report import report
 from parity_tests.cli.run import run
 from parity_tests.cli.schema import schema
+from parity_tests.cli.scorecard import scorecard
 from parity_tests.cli.sites import sites
 from parity_tests.cli.streams import LastingStream, lasting_streams
 from parity_tests.cli.sweep import sweep
@@ -203,6 +204,7 @@ for command in (
     reduce,
     init,
     lint,
+    scorecard,
     doctor,
     schema,
 ):

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
-import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +20,7 @@ from parity_tests.diagnosis.records import (
     SideShown,
 )
 from parity_tests.observe.environment import version
+from parity_tests.processes.file_runs import FileFailedError, run_file
 from parity_tests.processes.interpreters import (
     FOR_RELOAD,
     InterpreterError,
@@ -35,8 +33,6 @@ from parity_tests.processes.side_environment import (
     FOLDER,
     JAX_FLAG,
     OUR_FLAG,
-    with_our_packages,
-    with_packages,
 )
 from parity_tests.run import run as campaign
 from parity_tests.run.collection import SidesError
@@ -47,7 +43,6 @@ from reports.views.texts import counted
 
 _PROGRAM = "parity_tests.diagnosis.small_program:captured_twice"
 _ANOTHER = "name another Python, of 3.11 or newer, with a JAX of 0.7.0 or newer"
-_SECONDS = 120.0  # for a file that is run there
 _FLAGS = FOLDER / "parity_tests" / "diagnosis" / "flags_probe.py"
 
 
@@ -131,47 +126,6 @@ def _shown(observed: Observation) -> SideShown:
     failure = observed.failure
     shown = f"fails in {failure.stage}: {failure.type}: {failure.message}"
     return SideShown(side=observed.side, holds=False, shown=shown)
-
-
-class FileFailedError(RuntimeError):
-    """The file printed no JSON; the message is the last line of what it said."""
-
-
-def run_file(file: Path, python: Path | None = None) -> Any:
-    """Run a file, without its folder on the path, and return what it printed.
-
-    It finds our packages. The interpreter `python`, by default this one, finds nothing else of what
-    is installed beside them. Raises `FileFailedError`.
-    """
-    # -P: modules that lie beside the file have names that others import, as "arrays" and "names".
-    if python is None:
-        command = [sys.executable, "-P", str(file)]
-        environment = with_our_packages(os.environ)
-    else:
-        command = [str(python), "-P", *with_packages(file)]
-        environment = {name: text for name, text in os.environ.items() if name != "PYTHONHOME"}
-    try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_SECONDS,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise FileFailedError(f"no end in {_SECONDS:g} seconds") from error
-    lines = done.stdout.splitlines()
-    if done.returncode or not lines:
-        said = _last_line_of_error(done.stderr) or f"exit status {done.returncode}"
-        raise FileFailedError(said)
-    return json.loads(lines[-1])
-
-
-def _last_line_of_error(said: str) -> str:
-    """Return the exception of a traceback; JAX prints a remark after it, below dashes."""
-    lines = [line for line in said.split("\n----", 1)[0].splitlines() if line.strip()]
-    return lines[-1] if lines else ""
 
 
 _REPORT = "report it with the output of `constparity doctor --report json:-`"

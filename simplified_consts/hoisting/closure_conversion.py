@@ -43,11 +43,12 @@ class Conversion:
 
     `key_if_wanted` returns None for a constant to leave alone and a key for each other one;
     constants with equal keys become one input. `unconverted` collects the names of primitives whose
-    operands cannot change, and whose bodies hold such constants.
+    operands cannot change, and whose bodies hold such constants; `left` has these constants.
     """
 
     key_if_wanted: Callable[[Any], Hashable | None]
     unconverted: set[str] = field(default_factory=set)
+    left: dict[Hashable, Any] = field(default_factory=dict)
     _converted: dict[tuple[Any, ...], tuple[Body, Body]] = field(default_factory=dict)
     _needs: dict[int, tuple[Body, dict[Hashable, Any]]] = field(default_factory=dict)
     _keys: dict[int, tuple[Any, Hashable | None]] = field(default_factory=dict)
@@ -83,6 +84,7 @@ class Conversion:
                         found.setdefault(key, value)
                 elif needed:
                     self.unconverted.add(eqn.primitive.name)
+                    self.left.update(needed)
         return found
 
     def _needed_constvars(self, body: Body) -> dict[Hashable, Any]:
@@ -178,3 +180,25 @@ class Conversion:
             if names is None
             else with_names(body, ("",) * len(leading) + tuple(names)),
         )
+
+
+def sharing(body: B, constants: Mapping[Hashable, Any], left: Mapping[Hashable, Any]) -> B:
+    """Return a converted program in which the constants among `left` are no inputs.
+
+    `constants` are its leading inputs. JAX hoists those that are `left` in other bodies, and an
+    equation reads these const args.
+    """
+    leading = dict(zip(constants, body.invars, strict=False))
+    shared = {leading[key]: left[key] for key in constants if key in left}
+    if not shared:
+        return body
+    names = body.debug_info.arg_names
+    kept = [i for i, var in enumerate(body.invars) if var not in shared]
+    return replaced(
+        body,
+        invars=[body.invars[i] for i in kept],
+        eqns=[jax_internals.shared_constants(list(shared), list(shared.values())), *body.eqns],
+        debug_info=body.debug_info
+        if names is None
+        else with_names(body, tuple(names[i] for i in kept)),
+    )

@@ -300,3 +300,17 @@ def test_functions_that_jax_traces_when_it_lowers_take_the_form_of_the_side(side
     assert (inlined_bytes(lowered.as_text()) == 0) is (side == "simplified")
     assert len(lowered.const_args) == (1 if side == "simplified" else 0)
     np.testing.assert_allclose(lowered.compile()(x), jax.jit(fun)(x), rtol=1e-6)
+
+
+@pytest.mark.skipif(not hasattr(jax.stages.Traced, "closure_convert"), reason="since jax 0.11.1")
+def test_captured_arrays_become_arguments_in_both_forms(side):
+    """Stock JAX returns none of them in the simplified form."""
+    table, x = jnp.arange(12.0), jnp.ones(12)
+    scan = functools.partial(jax.lax.scan, lambda v, _: (v * table, None), length=1)
+    traced = engine.jit(lambda x: scan(x)[0] + table, constants=side).trace(x)
+    consts, function = traced.closure_convert()
+    passed, with_argument = traced.with_consts_as_arg()
+    assert [a is table for a in (*consts, *passed)] == [True, True]
+    assert traced.closure_convert()[1] is function
+    np.testing.assert_array_equal(function([2 * table], x), 4 * table)
+    np.testing.assert_array_equal(with_argument.lower().compile()([2 * table], x), 4 * table)

@@ -3,6 +3,8 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pytest
+from jax.experimental import pallas as pl
 
 import engine
 from simplified_consts.const_args import captured_arrays
@@ -62,3 +64,29 @@ def test_const_args_follow_the_arguments():
     [const_arg] = captured_arrays(made, ())
     assert not const_arg.committed
     assert not engine.jit(lambda x: x + committed, constants="simplified")(1.0).committed
+
+
+def kernel_and_function(table, other):
+    """A program that uses `table` in a Pallas kernel, in bodies, and beside them."""
+
+    def kernel(x, out):
+        out[...] = (x[...] + table) * table
+
+    def program(x):
+        added = pl.pallas_call(kernel, out_shape=x, interpret=True)(x) * table
+        chosen = jax.lax.cond(x[0] > 0, lambda v: v * table, lambda v: v - other, added)
+        return jax.jit(lambda v: v + table + other)(chosen)
+
+    return program
+
+
+@pytest.mark.parametrize("kind", [jnp.asarray, np.asarray])
+def test_an_array_inside_and_outside_of_a_kernel_is_one_const_arg(kind):
+    """JAX hoists what a kernel captures; all that uses the array outside reads that const arg."""
+    x, table, other = jnp.ones(12), kind(np.arange(1.0, 13, dtype=np.float32)), kind(A)
+    program = kernel_and_function(table, other)
+    lowered = engine.jit(program, constants="simplified").lower(x)
+    main = lowered.as_text().partition(" -> ")[0]
+    assert (lowered.num_const_args, main.count("jax.const = true")) == (2, 2)
+    expected = (x + table) * table * table * table + table + other
+    np.testing.assert_array_equal(lowered.compile()(x), expected)

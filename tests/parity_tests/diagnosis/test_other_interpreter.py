@@ -8,7 +8,7 @@ import pytest
 from other_python import other_python
 
 from parity_tests.cli import app
-from parity_tests.diagnosis.diagnose import run_file
+from parity_tests.processes.file_runs import run_file
 from parity_tests.processes.interpreters import NEEDED
 from parity_tests.processes.own_sides import refusal_of
 

@@ -1,0 +1,131 @@
+"""Run the programs of the scorecard on each release, on stock JAX and on the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from parity_tests.observe.environment import version
+from parity_tests.processes.file_runs import run_file
+from parity_tests.processes.interpreters import versions_of
+from parity_tests.processes.own_sides import is_own, refusal_of
+from parity_tests.processes.protocol import Progress
+from parity_tests.processes.side_environment import FOLDER, environment_of
+from parity_tests.scorecard.lines import Line, digest
+from parity_tests.scorecard.states import state_of
+from reports.rows import SIDES, Side
+from reports.rows.scorecard import OnRelease, Release, Scorecard, ScoreLine, Seen
+
+_ONE_SIDE = FOLDER / "parity_tests" / "scorecard" / "one_side.py"
+_SECONDS_EACH = 60.0
+# What JAX adds below the message of an exception, which is about tracebacks.
+_REMARK = "\n--------------------"
+
+
+def score(
+    lines: Sequence[Line],
+    pythons: Sequence[Path],
+    *,
+    sides: Sequence[Side] = SIDES,
+    jobs: int = 2,
+    progress: Progress = lambda done, total, text: None,
+) -> Scorecard:
+    """Run each line in each interpreter on the sides that run there, and return their states.
+
+    `sides` has both of stock JAX, and both of the engine or none. Raises `FileFailedError` where
+    the processes of a side do not start.
+    """
+    by_release = sorted(pythons, key=lambda each: _numbers(versions_of(each).jax))
+    refusals = {each: refusal_of(versions_of(each).jax) or "" for each in by_release}
+    orders = [
+        (python, side)
+        for python in by_release
+        for side in sides
+        if not (is_own(side) and refusals[python])
+    ]
+    told: dict[tuple[Path, Side], Any] = {}
+    with ThreadPoolExecutor(jobs) as pool:
+        answers = pool.map(lambda order: _told(lines, *order), orders)
+        for number, (order, answer) in enumerate(zip(orders, answers, strict=True), 1):
+            told[order] = answer
+            progress(number, len(orders), f"jax {answer['jax']}, {order[1]}")
+    releases = tuple(_release(told[each, "jax-legacy"], refusals[each]) for each in by_release)
+    return Scorecard(
+        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        constparity=version(),
+        inputs=digest(lines),
+        releases=releases,
+        lines=tuple(
+            _line(each, [_seen(told, python, number) for python in by_release], releases)
+            for number, each in enumerate(lines)
+        ),
+    )
+
+
+def _told(lines: Sequence[Line], python: Path, side: Side) -> Any:
+    """Run all programs on one side in one interpreter; each has a process of its own there."""
+    return run_file(
+        _ONE_SIDE,
+        python,
+        arguments=["--", side, *(str(each.file) for each in lines)],
+        environment=environment_of(side),
+        seconds=_SECONDS_EACH * (len(lines) + 2),
+    )
+
+
+def _release(told: Mapping[str, str], refusal: str) -> Release:
+    return Release(
+        jax=told["jax"], jaxlib=told["jaxlib"], python=told["python"], engine_refuses=refusal
+    )
+
+
+def _seen(told: Mapping[tuple[Path, Side], Any], python: Path, number: int) -> dict[Side, Seen]:
+    """Return what a program showed on each side that ran in an interpreter."""
+    answers = {side: told[python, side]["seen"][number] for side in SIDES if (python, side) in told}
+    return {
+        side: Seen(
+            side=side,
+            text="\n".join(filter(None, (each["printed"], each["error"].split(_REMARK)[0]))),
+            failed=bool(each["error"]),
+        )
+        for side, each in answers.items()
+    }
+
+
+def _line(
+    line: Line, seen: Sequence[Mapping[Side, Seen]], releases: Sequence[Release]
+) -> ScoreLine:
+    found: list[OnRelease] = []
+    for each, release in zip(seen, releases, strict=True):
+        before = found[-1].state if found else None
+        own = (each["legacy"], each["simplified"]) if "legacy" in each else None
+        found.append(
+            OnRelease(
+                jax=release.jax,
+                state=state_of(line, each["jax-legacy"], each["jax-simplified"], before),
+                engine=state_of(line, *own) if own else None,
+                seen=tuple(each.values()),
+            )
+        )
+    return ScoreLine(
+        name=line.name,
+        title=line.title,
+        kind=line.kind,
+        who=line.who,
+        origin=line.origin,
+        way_round=line.way_round,
+        fault=line.fault,
+        right=line.right,
+        file=line.file.relative_to(FOLDER).as_posix()
+        if line.file.is_relative_to(FOLDER)
+        else line.file.name,
+        program=line.program,
+        releases=tuple(found),
+    )
+
+
+def _numbers(jax: str) -> list[int]:
+    return [int(each) if each.isdigit() else 0 for each in jax.split(".")]

@@ -1,0 +1,156 @@
+"""The scorecard of the flip as a document: a table of states, and a section for each line."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from reports.document import (
+    Cell,
+    Code,
+    Column,
+    Document,
+    Heading,
+    Items,
+    Line,
+    Section,
+    Sections,
+    Table,
+    Tone,
+    cells,
+    columns,
+)
+from reports.rows.row import Side
+from reports.rows.scorecard import STATES, Scorecard, ScoreLine, State
+from reports.views.texts import counted
+
+_TONES: dict[State, Tone] = {
+    "open": "bad", "new": "bad", "changed": "warn", "not known": "warn", "mended": "good",
+    "right": "good", "not in this release": "",
+}  # fmt: skip
+# The engine mends what JAX leaves open, so its state has words of its own.
+_OF_ENGINE: dict[State, str] = {"open": "the same"}
+_SIDES: dict[Side, str] = {
+    "jax-legacy": "JAX, flag off", "jax-simplified": "JAX, flag on", "legacy": "engine, legacy",
+    "simplified": "engine, simplified",
+}  # fmt: skip
+_NOT_RUN = "-"
+
+
+def document(found: Scorecard) -> Document:
+    """Make the document of a scorecard."""
+    worst = min((STATES.index(each.newest.state) for each in found.lines), default=len(STATES) - 1)
+    return Document(
+        question="What stands between JAX and a flipped default?",
+        answer=headline(found),
+        tone=_TONES[STATES[worst]],
+        lines=tuple(facts(found)),
+        parts=(state_table(found), Heading("The lines"), _sections(found)),
+        file="scorecard.json",
+    )
+
+
+def headline(found: Scorecard) -> str:
+    """Say how many lines are in each state on the newest release.
+
+    Example::
+
+        headline(found) == "scorecard of the flip, jax 0.12.0.1: 14 open, 2 changed, 3 mended"
+    """
+    states = Counter(each.newest.state for each in found.lines)
+    said = ", ".join(f"{states[each]} {each}" for each in STATES if states[each])
+    return f"scorecard of the flip, jax {found.releases[-1].jax}: {said or 'no line'}"
+
+
+def facts(found: Scorecard) -> list[str]:
+    """Say what the programs ran on."""
+    said = [
+        f"jax {each.jax} with jaxlib {each.jaxlib} and Python {each.python}"
+        + (f"; the engine does not run there: {each.engine_refuses}" if each.engine_refuses else "")
+        for each in found.releases
+    ]
+    return [*said, f"{counted(len(found.lines), 'program')}, digest {found.inputs}"]
+
+
+def state_table(found: Scorecard) -> Table:
+    """Make a row for each line: its state on each release, and that of the engine."""
+    return Table(
+        "States",
+        (
+            Column("kind"),
+            Column("line"),
+            Column("what it is"),
+            *columns([f"jax {each.jax}" for each in found.releases]),
+            Column("engine"),
+        ),
+        tuple(map(_row, found.lines)),
+    )
+
+
+def _row(line: ScoreLine) -> tuple[Cell, ...]:
+    states = (Cell(each.state, tone=_TONES[each.state]) for each in line.releases)
+    title = f"{line.title} The flip mends it." if line.is_mended_by_flip else line.title
+    return cells(line.kind, Cell(line.name, link=line.name), title, *states, _of_engine(line))
+
+
+def _of_engine(line: ScoreLine) -> Cell:
+    """Return the engine's state, with the release beside it where releases differ."""
+    states = {each.jax: each.engine for each in line.releases if each.engine}
+    texts = {jax: _OF_ENGINE.get(state, state) for jax, state in states.items()}
+    if not states:
+        return Cell(_NOT_RUN)
+    if len(set(texts.values())) == 1:
+        [state] = set(states.values())
+        return Cell(next(iter(texts.values())), tone=_TONES[state])
+    return Cell(", ".join(f"{text} on {jax}" for jax, text in texts.items()))
+
+
+def _sections(found: Scorecard) -> Sections:
+    return Sections(tuple(map(section, found.lines)), "lines", none="No line was run.")
+
+
+def section(line: ScoreLine) -> Section:
+    """Make the section of a line: what was seen, who is hit, the way round, the program."""
+    return Section(
+        line.name,
+        (
+            Items(
+                (
+                    Line(line.title),
+                    Line(line.who, "Who is hit:"),
+                    Line(line.origin, "It belongs to:"),
+                    Line(line.way_round, "The way round:"),
+                    Line(_stated(line), "State:"),
+                )
+            ),
+            seen_table(line),
+            Items((Line(line.file, "The program:"),)),
+            Code(line.program),
+        ),
+        state=line.newest.state,
+        tone=_TONES[line.newest.state],
+        anchor=line.name,
+    )
+
+
+def seen_table(line: ScoreLine) -> Table:
+    """Make a row for each text that a side showed, with the releases on which it did."""
+    on: dict[tuple[Side, str], list[str]] = {}
+    for release in line.releases:
+        for seen in release.seen:
+            on.setdefault((seen.side, seen.text), []).append(release.jax)
+    shown = [
+        cells(_SIDES[side], text, ", ".join(releases))
+        for side in _SIDES
+        for (of_side, text), releases in on.items()
+        if of_side == side
+    ]
+    return Table("What was seen", columns(("side", "shown", "on jax")), tuple(shown))
+
+
+def _stated(line: ScoreLine) -> str:
+    """Say what the states of a line go by."""
+    fault, right = (
+        f"flag off shows {off!r} and flag on {on!r}" if off != on else f"both modes show {off!r}"
+        for off, on in (line.fault, line.right)
+    )
+    return f"open while {fault}; mended once {right}"

@@ -1,0 +1,89 @@
+"""The rows of `constparity scorecard`: what stands between JAX and a flipped default."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from reports.rows.row import Row, Side
+
+# What a user meets, the worst first.
+LineKind = Literal["wrong values", "fails", "placement", "cost", "tools", "note"]
+KINDS: tuple[LineKind, ...] = ("wrong values", "fails", "placement", "cost", "tools", "note")
+# - open: both modes show the fault as its program states it; new: and the release before did not.
+# - changed: neither that nor what is right.
+# - not known: a process failed in a way that the program does not state.
+# - right: both modes show what is right; mended: and a release before showed the fault.
+# - not in this release: both say so.
+State = Literal["open", "new", "changed", "not known", "mended", "right", "not in this release"]
+STATES: tuple[State, ...] = (
+    "open", "new", "changed", "not known", "mended", "right", "not in this release",
+)  # fmt: skip
+
+
+class Seen(Row):
+    """What a program showed on one side: the text that it printed, or the error that ended it."""
+
+    side: Side
+    text: str
+    failed: bool = False
+
+
+class OnRelease(Row):
+    """A line on one release: `engine` is the state of the engine's two sides there, if they run."""
+
+    jax: str
+    state: State
+    engine: State | None
+    seen: tuple[Seen, ...]
+
+
+class ScoreLine(Row):
+    """A line of the scorecard, with its program.
+
+    - `who` is hit; `origin`: the statement or the issue that it belongs to; `way_round`.
+    - `fault`, `right`: what flag off and flag on show while the fault is there, and without it.
+      "..." in these stands for any text.
+    """
+
+    name: str
+    title: str
+    kind: LineKind
+    who: str
+    origin: str
+    way_round: str
+    fault: tuple[str, str]
+    right: tuple[str, str]
+    file: str
+    program: str
+    releases: tuple[OnRelease, ...]
+
+    @property
+    def newest(self) -> OnRelease:
+        """The line on the newest release."""
+        return self.releases[-1]
+
+    @property
+    def is_mended_by_flip(self) -> bool:
+        """Whether the fault is one of flag off alone."""
+        return self.fault[1] == self.right[1]
+
+
+class Release(Row):
+    """What the programs ran on."""
+
+    jax: str
+    jaxlib: str
+    python: str
+    engine_refuses: str = ""  # why the engine does not run there
+
+
+class Scorecard(Row):
+    """All lines on all releases, oldest first; `inputs` is a digest of the programs."""
+
+    kind: Literal["scorecard"] = "scorecard"
+    schema_version: int = 1
+    created: str  # ISO 8601, UTC
+    constparity: str  # its version
+    inputs: str
+    releases: tuple[Release, ...]
+    lines: tuple[ScoreLine, ...]
