@@ -7,7 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeGuard, TypeVar
 
 import libcst as cst
 from libcst import metadata
@@ -106,8 +106,8 @@ class Module:
         )
 
     def accesses(self, binding: cst.CSTNode) -> list[cst.CSTNode]:
-        """Return the places that may read what is bound: a function by its name, or a variable."""
-        name = binding.name if isinstance(binding, cst.FunctionDef) else binding
+        """Return the places that may read what is bound: a function, a parameter or a variable."""
+        name = binding.name if isinstance(binding, cst.FunctionDef | cst.Param) else binding
         above = self.parent(binding) if isinstance(binding, cst.FunctionDef) else None
         scope = self.scope(above or binding)
         if scope is None or not isinstance(name, cst.Name):
@@ -230,6 +230,6 @@ def text_of(node: cst.CSTNode | None) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def is_called(node: cst.CSTNode, *names: str) -> bool:
+def is_called(node: cst.CSTNode, *names: str) -> TypeGuard[cst.Call]:
     """Say whether a node is a call of a function or method with one of these last names."""
     return isinstance(node, cst.Call) and dotted_tail(node.func) in names

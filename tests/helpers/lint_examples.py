@@ -67,6 +67,30 @@ FOUND = {
         "def deps(j, ins): return list(map(write, j.invars, ins))  # <-\n"
         "def top():\n    jaxpr, _, _ = pe.trace_to_jaxpr_dynamic(f, avals)\n"
         "    return deps(jaxpr, args)",
+        "from jax.interpreters import partial_eval as pe\n"
+        "jaxpr, _, consts = pe.trace_to_jaxpr_dynamic(f, avals)\nfirst = jaxpr.invars[0]  # <-",
+    ],
+    "CP108": [
+        # as in braintrace 0.2.5: values for the variables of an open jaxpr
+        "body = core.Jaxpr(constvars=[v], invars=[x], outvars=outs, eqns=eqns)\n"
+        "print(list(body.constvars))  # <-",
+        "def solve(jaxpr, table, y):\n    consts = [table[v] for v in jaxpr.constvars]  # <-\n"
+        "    return jax.core.eval_jaxpr(jaxpr, consts, y)",
+        # as in brainstate 0.5.3: counted after a function of the same file has made it
+        "def made(outer) -> core.Jaxpr:\n    return core.Jaxpr(outer, [x], outs, eqns)\n"
+        "def check(consts):\n    jaxpr = made(outer)\n"
+        "    if len(consts) != len(jaxpr.constvars): raise ValueError  # <-",
+        "def g(jaxpr, outer):\n    new = jaxpr.replace(constvars=outer)\n"
+        "    return len(new.invars)  # <-",
+    ],
+    "CP109": [
+        "consts, fun = jax.jit(f).trace(x).closure_convert()\n"
+        "fun([c.astype('float16') for c in consts], x)  # <-",
+        "traced = jax.jit(f).trace(x)\nconsts, other = traced.with_consts_as_arg()\n"
+        "print(len(consts))  # <-",
+        "print(sum(c.nbytes for c in jax.jit(f).trace(x).closure_convert()[0]))  # <-",
+        "def g(traced: jax.stages.Traced):\n    consts, fun = traced.closure_convert()\n"
+        "    return fun(jax.tree.map(jnp.zeros_like, consts), x)  # <-",
     ],
     "CP201": [
         "def g(j):\n    while isinstance(j, core.ClosedJaxpr):  # <-\n        j = j.jaxpr\n",
@@ -77,17 +101,55 @@ FOUND = {
     "CP202": [
         "def g(j):\n    if isinstance(j, core.Jaxpr):  # <-\n        return j, ()\n"
         "    elif isinstance(j, core.ClosedJaxpr):\n        return j.jaxpr, j.consts",
+        "def bodies(v):\n    if isinstance(v, core.ClosedJaxpr):\n        yield v.jaxpr\n"
+        "    if isinstance(v, core.Jaxpr):  # <-\n        yield v",
+        "def g(j):\n    if type(j) is core.Jaxpr:  # <-\n        return j, ()\n"
+        "    if type(j) is core.ClosedJaxpr: return j.jaxpr, j.consts",
+        "def g(j):\n    if isinstance(j, core.ClosedJaxpr):  # <-\n"
+        "        raise TypeError('an open jaxpr is needed')",
+        "def g(j):\n    match j:\n        case core.Jaxpr():  # <-\n            return ()\n"
+        "        case core.ClosedJaxpr():\n            return j.consts",
     ],
     "CP203": [
         "from jax._src.core import ClosedJaxpr  # <-",
         "from jax.core import Literal, Var  # <-",
         "from jax._src import core as private\nx = private.ClosedJaxpr  # <-",
         "x = jax.core.ClosedJaxpr  # <-",
+        "n = jax.core.concrete_or_error(int, n)  # <-",
+        "from jax.core import Tracer, new_jaxpr_eqn  # <-",
+        "if jax.__version_info__ < (0, 10, 0):\n    from jax.core import CallPrimitive\nelse:\n"
+        "    from jax.extend.core import CallPrimitive  # <-",
     ],
     "CP204": [
         "def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-",
+        "from jax.lax import scan_p\n@register(scan_p)\n"
+        "def rule(*args, jaxpr, num_carry, **params): pass  # <-",
+        "def rule(*args, jaxpr, num_consts, **params):  # <-\n    pass\n"
+        "rules[jax.lax.scan_p] = rule",
+        "jax.lax.scan_p.bind(*args, jaxpr=body, num_carry=1)  # <-",
         "def split(eqn):\n    if eqn.primitive.name == 'scan':\n"
         "        return eqn.invars[: eqn.params['num_consts']]  # <-",
+    ],
+    "CP205": [
+        "core.ClosedJaxpr(jaxpr=open_, consts=values)  # <-",
+        "core.ClosedJaxpr(consts=values, jaxpr=open_)  # <-",
+        "core.ClosedJaxpr(jaxpr=open_, **others)  # <-",
+    ],
+    "CP206": [
+        "handlers = {\n    core.ClosedJaxpr: close,\n    core.Jaxpr: leave,  # <-\n}",
+        "@functools.singledispatch\ndef size(j): raise TypeError\n"
+        "@size.register(core.ClosedJaxpr)\ndef _(j): return size(j.jaxpr) + len(j.consts)\n"
+        "@size.register(core.Jaxpr)  # <-\ndef _(j): return len(j.eqns)",
+        "rules[core.Jaxpr] = leave\nrules[core.ClosedJaxpr] = close  # <-",
+    ],
+    "CP207": [
+        # as in quax 0.3.6
+        "from jax.extend.core.primitives import jit_p\n@register(jit_p)\n"
+        "def rule(*args, jaxpr, inline: bool, **params):  # <-\n"
+        "    return now(jaxpr) if inline else later(jaxpr)  # <-",
+        "def g(eqn):\n    if not eqn.params['inline']:  # <-\n        return eqn",
+        "def g(eqn):\n    inline = eqn.params['inline']\n"
+        "    return inline == False or eqn.effects  # <-",
     ],
     "CP301": [
         "if jax.config.jax_use_simplified_jaxpr_constants: print()  # <-",
@@ -244,6 +306,28 @@ SILENT = {
         "closed = jax.make_jaxpr(f)(x)\nenv = dict(zip(closed.jaxpr.invars, args))",
         "from jax.interpreters.partial_eval import trace_to_jaxpr_dynamic\n"
         "jaxpr, _, consts = trace_to_jaxpr_dynamic(f, avals)\nprint(jaxpr.outvars)",
+        "from jax.interpreters import partial_eval as pe\n"
+        "jaxpr, _, consts = pe.trace_to_jaxpr_dynamic(f, avals)\n"
+        "env = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *args]))",
+    ],
+    "CP108": [
+        "body = core.Jaxpr(constvars=[v], invars=[x], outvars=outs, eqns=eqns)\n"
+        "body = core.ClosedJaxpr(body, values)\nprint(list(body.constvars), len(body.invars))",
+        "body = core.Jaxpr(constvars=[], invars=[x], outvars=outs, eqns=eqns)\n"
+        "print(list(body.constvars), len(body.invars))",
+        "body = core.Jaxpr(constvars=[v], invars=[x], outvars=outs, eqns=eqns)\n"
+        "everything = [*body.constvars, *body.invars]",
+        "def run(jaxpr):\n    table = dict(zip(jaxpr.constvars, jaxpr.consts))\n"
+        "    return jax.core.eval_jaxpr(jaxpr, [table[v] for v in jaxpr.constvars])",
+        "def g(jaxpr, outer):\n    new = jaxpr.replace(constvars=outer, consts=values)\n"
+        "    return len(new.invars)",
+    ],
+    "CP109": [
+        "consts, fun = jax.jit(f).trace(x).closure_convert()\nfun(consts, x)\n"
+        "prim.bind(*consts, x, num_consts=len(consts))",
+        "fun, consts = jax.closure_convert(f, x)\nprint(len(consts))",
+        "consts, other = jax.jit(f).trace(x).with_consts_as_arg()\nother(consts, x)",
+        "consts, fun = converter.closure_convert()\nprint(len(consts))",
     ],
     "CP201": [
         "def g(j):\n    if isinstance(j, core.ClosedJaxpr): j = j.jaxpr\n    return j",
@@ -259,6 +343,14 @@ SILENT = {
         "def g(j): return isinstance(j, (core.Jaxpr, core.ClosedJaxpr))",
         "def g(j, k):\n    if isinstance(j, core.Jaxpr): pass\n"
         "    elif isinstance(k, core.ClosedJaxpr): pass",
+        "def g(j):\n    if isinstance(j, core.ClosedJaxpr): j = j.jaxpr\n"
+        "    if isinstance(j, core.Jaxpr): return len(j.eqns)",
+        "def g(j):\n    if isinstance(j, core.ClosedJaxpr): return j.jaxpr\n"
+        "    if isinstance(j, core.Jaxpr): return j",
+        "def g(j):\n    if not isinstance(j, core.ClosedJaxpr): raise TypeError\n"
+        "    if type(j) is not core.ClosedJaxpr: raise TypeError",
+        "def g(j):\n    match j:\n        case core.ClosedJaxpr():\n            return j.consts\n"
+        "        case core.Jaxpr():\n            return ()",
     ],
     "CP203": [
         "from jax.extend.core import ClosedJaxpr",
@@ -268,12 +360,38 @@ SILENT = {
         "from myjax.core import ClosedJaxpr",
         "x = jax.core.eval_jaxpr",
         "def g(eqn: jax.core.JaxprEqn) -> jax.core.Literal: pass",
+        "if jax.__version_info__ < (0, 11, 0):\n    from jax.core import concrete_or_error\n"
+        "else:\n    from jax.extend.core import concrete_or_error",
+        "if something:\n    from jax.core import concrete_or_error",
+        "from jax.extend.core import concrete_or_error, new_jaxpr_eqn",
     ],
     "CP204": [
         "def g(eqn):\n    if 'num_carry' in eqn.params: return eqn.params['num_carry']",
         "def g(eqn): return eqn.params.get('num_carry', 0)",
         "def g(options): return options['num_carry']",
         "def custom_vjp(eqn): return eqn.params['num_consts']",
+        "@register(jax.lax.scan_p)\ndef rule(*args, jaxpr, num_carry=None, **params): pass",
+        "@register(mine_p)\ndef rule(*args, num_carry): pass",
+        "mine_p.bind(*args, num_carry=1)",
+    ],
+    "CP205": [
+        "core.ClosedJaxpr(open_, consts=values)",
+        "closed.replace(jaxpr=open_, consts=values)",
+        "class ClosedJaxpr: pass\nClosedJaxpr(jaxpr=1, consts=2)",
+    ],
+    "CP206": [
+        "handlers = {core.ClosedJaxpr: close, core.Literal: leave}",
+        "for each in (core.Jaxpr, core.ClosedJaxpr): rules[each] = leave",
+        "rules[core.Jaxpr] = leave\nothers[core.ClosedJaxpr] = close",
+        "rules = {core.Jaxpr: leave, core.ClosedJaxpr: leave}",
+    ],
+    "CP207": [
+        "from jax.extend.core.primitives import jit_p\n@register(jit_p)\n"
+        "def rule(*args, inline, **params): return jit_p.bind(*args, inline=inline, **params)",
+        "def g(eqn):\n    inline = eqn.params['inline']\n"
+        "    return inline is True or getattr(inline, 'name', '') == 'JAX_EARLY'",
+        "def g(options):\n    if options['inline']: return 1",
+        "@register(mine_p)\ndef rule(x, inline: bool): return x if inline else None",
     ],
     "CP301": [
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'",

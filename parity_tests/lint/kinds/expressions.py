@@ -9,14 +9,17 @@ import libcst as cst
 from parity_tests.lint.kinds.finder import Finder
 from parity_tests.lint.kinds.values import (
     ATTRIBUTES,
+    CONVERTERS,
     ELEMENTS,
     JAXPR,
     METHODS,
+    OPEN,
     RESULTS,
     Kind,
     Value,
     body,
     by_name,
+    is_jax_class,
     of_annotation,
     taken_apart,
     tuple_of,
@@ -77,8 +80,10 @@ class OfExpressions(Finder):
         tail = dotted_tail(call.func)
         if tail == "ClosedJaxpr":
             return JAXPR
+        if tail == "Jaxpr" and is_jax_class(self.module, call.func):
+            return _made_with(call)
         if isinstance(call.func, cst.Attribute):
-            return self._of_method(call.func) or self._of_local(call)
+            return self._of_method(call, call.func) or self._of_local(call)
         if tail in ("str", "repr") and call.args and self.is_a(call.args[0].value, Kind.JAXPR):
             return self._other(call.args[0].value, Kind.JAXPR_TEXT)
         if tail in _KEEP and call.args:
@@ -111,11 +116,15 @@ class OfExpressions(Finder):
         value = self.of(node)
         return value.other(kind) if value is not None else None
 
-    def _of_method(self, method: cst.Attribute) -> Value | None:
-        value = self.of(method.value)
+    def _of_method(self, call: cst.Call, method: cst.Attribute) -> Value | None:
+        value, name = self.of(method.value), method.attr.value
         if value is None:
             return None
-        kind = METHODS.get((value.kind, method.attr.value))
+        if value.kind is Kind.TRACED and name in CONVERTERS:
+            return CONVERTERS[name].at_most(value.confidence)
+        if value.kind is Kind.JAXPR and name == "replace" and _keyword(call, "constvars"):
+            return _made_with(call).at_most(value.confidence)
+        kind = METHODS.get((value.kind, name))
         return value.other(kind) if kind is not None else None
 
     def _of_local(self, call: cst.Call) -> Value | None:
@@ -130,15 +139,11 @@ class OfExpressions(Finder):
         return None
 
     def _returned(self, function: cst.FunctionDef) -> Value | None:
-        if function.returns is not None:
-            found = of_annotation(self.module, function.returns.annotation)
-            if found is not None:
-                return found
-        for value in self.indexes.returns.get(function, ()):
-            found = self.of(value)
-            if found is not None:
-                return found
-        return None
+        values = [self.of(each) for each in self.indexes.returns.get(function, ())]
+        found = next((each for each in values if each is not None), None)
+        if function.returns is None or (found is not None and found.is_open):
+            return found  # no annotation says that a jaxpr is open
+        return of_annotation(self.module, function.returns.annotation) or found
 
     def _of_subscript(self, node: cst.Subscript) -> Value | None:
         value = self.of(node.value)
@@ -173,3 +178,23 @@ class OfExpressions(Finder):
                 if value is not None and value.kind is Kind.JAXPR:
                     return value.other(Kind.JAXPR_TEXT)
         return None
+
+
+def _made_with(call: cst.Call) -> Value:
+    """Return the kind of a jaxpr that is made of variables, or of a jaxpr and its values."""
+    positional = [each.value for each in call.args if each.keyword is None]
+    given = _keyword(call, "constvars") or (positional[0] if positional else None)
+    if len(call.args) < 3 and not _keyword(call, "constvars"):
+        return JAXPR  # Jaxpr(jaxpr, consts)
+    if given is None or _keyword(call, "consts") or any(each.star for each in call.args):
+        return JAXPR
+    if isinstance(given, cst.List | cst.Tuple):
+        return OPEN if given.elements else JAXPR
+    return OPEN.at_most(Confidence.MEDIUM)  # it may have none
+
+
+def _keyword(call: cst.Call, name: str) -> cst.BaseExpression | None:
+    """Return what a call gives to a keyword; None where it gives nothing."""
+    return next(
+        (each.value for each in call.args if each.keyword and each.keyword.value == name), None
+    )

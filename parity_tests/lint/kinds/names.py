@@ -24,10 +24,10 @@ class OfNames(Finder):
 
     def _of_name(self, name: cst.Name) -> Value | None:
         assignments = self.module.assignments(name)
-        for assignment in assignments:
-            found = self._of_assignment(assignment)
-            if found is not None:
-                return found
+        found = [each for each in map(self._of_assignment, assignments) if each is not None]
+        if found:
+            # One that is closed under its own name is closed.
+            return next((each for each in found if not each.is_open), found[0])
         if not assignments:
             return None
         return self._asked_by_isinstance(name) or self._of_local_name(name, assignments)

@@ -29,6 +29,7 @@ class Kind(Enum):
     MAKER = auto()  # the result of jax.make_jaxpr
     JITTED = auto()
     TRACED = auto()
+    CONVERTED = auto()  # takes the captured arrays of a traced stage as an argument
     LOWERED = auto()
     COMPILED = auto()
     ANALYSIS = auto()  # the result of memory_analysis()
@@ -42,13 +43,15 @@ class Kind(Enum):
 class Value:
     """The kind of a value, and how sure it is.
 
-    `items` are those of a tuple. `is_private` says that private tracing of JAX made the jaxpr.
+    `items` are those of a tuple. `is_private` says that private tracing of JAX made the jaxpr,
+    `is_open` that it was made with constvars that have no values.
     """
 
     kind: Kind
     confidence: Confidence = Confidence.HIGH
     items: tuple[Value | None, ...] = ()
     is_private: bool = False
+    is_open: bool = False
 
     def at_most(self, confidence: Confidence) -> Value:
         """Return the value with a confidence that is no higher."""
@@ -56,7 +59,7 @@ class Value:
 
     def other(self, kind: Kind) -> Value:
         """Return a value of another kind that this one leads to, equally sure."""
-        return Value(kind, self.confidence, is_private=self.is_private)
+        return replace(self, kind=kind, items=())
 
 
 def tuple_of(*items: Value | None) -> Value:
@@ -65,8 +68,11 @@ def tuple_of(*items: Value | None) -> Value:
 
 
 def taken_apart(value: Value | None, path: list[int]) -> Value | None:
-    """Return the item of nested tuples at a path of places."""
+    """Return the item of nested tuples, or the element of a sequence, at a path of places."""
     for place in path:
+        if value is not None and value.kind in ELEMENTS:
+            value = value.other(ELEMENTS[value.kind])
+            continue
         if value is None or value.kind is not Kind.TUPLE or place >= len(value.items):
             return None
         inner = value.items[place]
@@ -75,6 +81,7 @@ def taken_apart(value: Value | None, path: list[int]) -> Value | None:
 
 
 JAXPR = Value(Kind.JAXPR)
+OPEN = Value(Kind.JAXPR, is_open=True)
 _PRIVATE = Value(Kind.JAXPR, is_private=True)
 _CONSTS = Value(Kind.CONSTS)
 
@@ -86,7 +93,6 @@ RESULTS: dict[str, Value] = {
     "pjit": Value(Kind.JITTED),
     "pmap": Value(Kind.JITTED),
     "ClosedJaxpr": JAXPR,
-    "Jaxpr": JAXPR,
     "JaxprEqn": Value(Kind.EQUATION),
     "new_jaxpr_eqn": Value(Kind.EQUATION),
     "Literal": Value(Kind.ATOM),
@@ -136,6 +142,11 @@ METHODS: dict[tuple[Kind, str], Kind] = {
     (Kind.COMPILED, "as_text"): Kind.MODULE_TEXT,
     (Kind.COMPILED, "memory_analysis"): Kind.ANALYSIS,
     (Kind.COMPILED, "runtime_executable"): Kind.EXECUTABLE,
+}
+# Methods of a traced stage that return its captured arrays, and what else.
+CONVERTERS = {
+    "closure_convert": tuple_of(_CONSTS, Value(Kind.CONVERTED)),
+    "with_consts_as_arg": tuple_of(_CONSTS, Value(Kind.TRACED)),
 }
 ELEMENTS: dict[Kind, Kind] = {
     Kind.JAXPRS: Kind.JAXPR,

@@ -170,8 +170,10 @@ def reads_constvars(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     for node in module.nodes(cst.Attribute):
         value = kinds.of(node) if node.attr.value == "constvars" else None
-        if value is None or value.kind is not Kind.CONSTVARS or _is_with_invars(kinds, node):
+        if value is None or value.kind is not Kind.CONSTVARS or is_with_invars(kinds, node):
             continue
+        if value.is_open:
+            continue  # CP108
         found = [each for each in uses_of(kinds, node) if each.purpose in _CONSTVARS_ARE]
         found.sort(key=lambda use: use.purpose in _UNSURE)
         if found:
@@ -182,7 +184,7 @@ def reads_constvars(kinds: Kinds) -> Iterator[Match]:
             yield module.match(node, f"{says}; {then}", confidence)
 
 
-def _is_with_invars(kinds: Kinds, node: cst.Attribute) -> bool:
+def is_with_invars(kinds: Kinds, node: cst.Attribute) -> bool:
     """Say whether constvars are taken together with invars, or given to a new jaxpr."""
     for each in kinds.module.around(node):
         if isinstance(each, cst.Arg) and each.keyword is not None:
@@ -194,32 +196,3 @@ def _is_with_invars(kinds: Kinds, node: cst.Attribute) -> bool:
             if re.search(r"\binvars\b", code):
                 return True
     return False
-
-
-_PAIR = ("zip", "map", "safe_map", "safe_zip", "unsafe_map", "_safe_map", "dict", "partial")
-
-
-@rule(re.compile(r"\btrace_to_jaxpr"))
-def private_tracing(kinds: Kinds) -> Iterator[Match]:
-    """CP107: invars of private tracing are paired with own inputs.
-
-    `trace_to_jaxpr_dynamic` is a private function of JAX. Until 0.11.0 the captured arrays of its
-    jaxpr are in `.constvars`; from 0.11.1 on they lead `.invars`; after the flip they are Literals.
-    Code that pairs `.invars` with its own inputs fails in one of these forms ("length mismatch"),
-    or pairs the wrong ones.
-
-    What to do: trace with `jax.make_jaxpr`, whose `.jaxpr.invars` are the arguments in every form
-    and version. Pairing these is not reported.
-    """
-    module = kinds.module
-    for node in module.nodes(cst.Attribute):
-        value = kinds.of(node) if node.attr.value == "invars" else None
-        if value is None or value.kind is not Kind.INVARS or not value.is_private:
-            continue
-        call = module.enclosing(node, cst.Call)
-        if call is not None and dotted_tail(call.func) in (*_PAIR, "len"):
-            message = (
-                "invars of private tracing are paired with own inputs; captured arrays are among "
-                "them in some versions of JAX"
-            )
-            yield module.match(node, message, value.confidence)

@@ -1,14 +1,15 @@
-"""The rules of the classes and parameters of jaxprs."""
+"""The rules of the two classes of jaxprs, which became one."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import libcst as cst
 
-from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import Module, dotted_tail, text_of
+from parity_tests.lint.kinds import Kinds
+from parity_tests.lint.module import Module, dotted_tail, is_called, text_of
 from parity_tests.lint.records import Confidence, Edit, Match
 from parity_tests.lint.rule import rule
 
@@ -106,125 +107,212 @@ def _asks_for_open_before(
 
 @rule(re.compile(r"\bClosedJaxpr\b"))
 def open_before_closed(kinds: Kinds) -> Iterator[Match]:
-    """CP202: an open jaxpr is asked for before a closed one.
+    """CP202: open and closed jaxprs are told apart by their class.
 
     From JAX 0.11.0 on `Jaxpr` and `ClosedJaxpr` are one class. Where `isinstance(x, Jaxpr)` is
     asked before `isinstance(x, ClosedJaxpr)`, a closed jaxpr takes the way of an open one, and its
-    captured arrays are dropped or missing.
+    captured arrays are dropped or missing. Two conditions that do not exclude each other both hold,
+    so a body is visited twice. A condition that refuses one of the classes refuses every jaxpr.
 
-    What to do: ask for `ClosedJaxpr` first. An open jaxpr then takes that way in the new versions,
-    with an empty `.consts`, which is right.
+        if isinstance(x, ClosedJaxpr): yield x.jaxpr
+        if isinstance(x, Jaxpr): yield x             # a second time from JAX 0.11.0 on
+
+    What to do: ask for `ClosedJaxpr` first, and for `Jaxpr` in an `elif`. An open jaxpr then takes
+    the first way in the new versions, with an empty `.consts`, which is right. Refuse a jaxpr by
+    its `.constvars` or `.consts`, and not by its class.
     """
     module = kinds.module
-    for first in module.nodes(cst.If):
-        name = _asked_before(kinds, first.test, "Jaxpr")
-        later = first.orelse
-        while name and isinstance(later, cst.If):
-            if _asked_before(kinds, later.test, "ClosedJaxpr") == name:
-                message = (
-                    "Jaxpr is asked for before ClosedJaxpr; from JAX 0.11.0 on they are one class"
-                )
-                yield module.match(first.test, message, Confidence.HIGH)
-                break
-            later = later.orelse
+    blocks: list[cst.IndentedBlock | cst.Module] = [module.root, *module.nodes(cst.IndentedBlock)]
+    for block in blocks:
+        branches = [each for each in block.body if isinstance(each, cst.If)]
+        yield from _told_apart(kinds, [_ask(kinds, each) for each in branches])
+    for match in module.nodes(cst.Match):
+        yield from _told_apart(kinds, [_case(kinds, match, each) for each in match.cases])
 
 
-def _asked_before(kinds: Kinds, test: cst.BaseExpression, wanted: str) -> str:
-    if not isinstance(test, cst.Call) or dotted_tail(test.func) != "isinstance":
-        return ""
-    if len(test.args) != 2:
-        return ""
-    subject, what = (each.value for each in test.args)
-    is_wanted = dotted_tail(what) == wanted and kinds.is_jax_class(what)
-    return kinds.module.code(subject) if is_wanted else ""
+@dataclass(frozen=True)
+class _Ask:
+    """A condition that asks for a class of jaxprs, and what its branch does.
+
+    `later` are those of the branches that are taken where it does not hold.
+    """
+
+    node: cst.CSTNode
+    subject: str
+    wanted: str
+    body: cst.BaseSuite
+    later: tuple[_Ask, ...] = ()
+    excludes: bool = False
+
+    def ends(self) -> bool:
+        """Say whether nothing after the branch is reached from it."""
+        last = _statements(self.body)[-1]
+        return self.excludes or isinstance(last, cst.Return | cst.Raise | cst.Continue | cst.Break)
+
+    def refuses(self) -> bool:
+        """Say whether the branch only raises."""
+        return isinstance(_statements(self.body)[0], cst.Raise)
 
 
-_PUBLIC = ("ClosedJaxpr", "Jaxpr", "JaxprEqn", "Literal", "Primitive", "Token", "Var",
-           "array_types", "jaxpr_as_fun", "primitives")  # fmt: skip
-_GONE = {
-    **{f"jax.core.{name}": "is gone" for name in _PUBLIC},
-    "jax._src.core.ClosedJaxpr": "is gone from JAX 0.12.0 on",
-}
+def _statements(body: cst.BaseSuite) -> list[cst.CSTNode]:
+    found: list[cst.CSTNode] = []
+    for each in body.body:
+        found += each.body if isinstance(each, cst.SimpleStatementLine) else [each]
+    return found
 
 
-@rule(re.compile(r"\bcore\b"))
-def removed_names(kinds: Kinds) -> Iterator[Match]:
-    """CP203: a class of jaxprs by a name that is gone.
+def _told_apart(kinds: Kinds, asked: Sequence[_Ask | None]) -> Iterator[Match]:
+    """Yield where a class decides, among conditions that are asked one after the other."""
+    first: dict[str, _Ask] = {}
+    for ask in asked:
+        if ask is None:
+            continue
+        earlier = first.setdefault(ask.subject, ask)
+        second = next((each for each in ask.later if each.subject == ask.subject), None)
+        if ask.wanted == "Jaxpr" and second is not None and second.wanted == "ClosedJaxpr":
+            yield kinds.module.match(ask.node, _BEFORE, Confidence.HIGH)
+        elif earlier is ask and ask.refuses() and second is None:
+            yield kinds.module.match(ask.node, _REFUSED, Confidence.HIGH)
+        elif earlier.wanted != ask.wanted:
+            if earlier.wanted == "Jaxpr" and earlier.ends():
+                yield kinds.module.match(earlier.node, _BEFORE, Confidence.HIGH)
+            elif not earlier.ends() and not _rebinds(kinds.module, earlier):
+                yield kinds.module.match(ask.node, _TWICE, Confidence.HIGH)
 
-    The classes of jaxprs are public in `jax.extend.core`. Their names in `jax.core` were removed
-    before JAX 0.10.2, and the private `jax._src.core.ClosedJaxpr` in 0.12.0.
 
-    What to do: take the names from `jax.extend.core`, which has them in all these versions. `--fix`
-    does so where the import names nothing else. Code that tries one place and then another is not
-    reported.
+_ONE = "from JAX 0.11.0 on they are one class"
+_BEFORE = f"Jaxpr is asked for before ClosedJaxpr; {_ONE}"
+_TWICE = f"both are done where Jaxpr and ClosedJaxpr are asked for; {_ONE}"
+_REFUSED = f"every jaxpr is refused where Jaxpr or ClosedJaxpr is; {_ONE}"
+
+
+def _ask(kinds: Kinds, branch: cst.If) -> _Ask | None:
+    subject, wanted = _asked_class(kinds, branch.test)
+    if not subject:
+        return None
+    later: list[_Ask] = []
+    other = branch.orelse
+    while isinstance(other, cst.If):
+        again = _asked_class(kinds, other.test)
+        if again[0]:
+            later.append(_Ask(other.test, *again, other.body))
+        other = other.orelse
+    return _Ask(branch.test, subject, wanted, branch.body, tuple(later))
+
+
+def _case(kinds: Kinds, match: cst.Match, case: cst.MatchCase) -> _Ask | None:
+    pattern = case.pattern
+    if not isinstance(pattern, cst.MatchClass) or case.guard is not None:
+        return None
+    wanted = dotted_tail(pattern.cls)
+    if wanted not in _BOTH or not kinds.is_jax_class(pattern.cls):
+        return None
+    return _Ask(pattern, kinds.module.code(match.subject), wanted, case.body, excludes=True)
+
+
+_BOTH = ("Jaxpr", "ClosedJaxpr")
+
+
+def _asked_class(kinds: Kinds, test: cst.BaseExpression) -> tuple[str, str]:
+    """Return what a condition asks to be which class of jaxprs; "" for another condition."""
+    if is_called(test, "isinstance") and len(test.args) == 2:
+        subject, what = (each.value for each in test.args)
+    elif isinstance(test, cst.Comparison) and is_called(test.left, "type") and test.left.args:
+        if not isinstance(test.comparisons[0].operator, cst.Is | cst.Equal):
+            return "", ""
+        subject, what = test.left.args[0].value, test.comparisons[0].comparator
+    else:
+        return "", ""
+    if dotted_tail(what) not in _BOTH or not kinds.is_jax_class(what):
+        return "", ""
+    return kinds.module.code(subject), dotted_tail(what)
+
+
+def _rebinds(module: Module, ask: _Ask) -> bool:
+    """Say whether a branch gives its subject another value, as `x = x.jaxpr` does."""
+    targets = module.nodes_in(ask.body, cst.AssignTarget)
+    return any(
+        re.search(rf"(?<![\w.]){re.escape(ask.subject)}(?![\w.])", module.code(each.target))
+        for each in targets
+    )
+
+
+@rule(re.compile(r"\bClosedJaxpr\("))
+def jaxpr_keyword(kinds: Kinds) -> Iterator[Match]:
+    """CP205: a closed jaxpr is made with the keyword `jaxpr`.
+
+    `ClosedJaxpr(jaxpr=open, consts=values)` raises TypeError from JAX 0.11.0 on: the constructor of
+    the one class has no such keyword.
+
+    What to do: pass both by position, `ClosedJaxpr(open, values)`, which all versions take. `--fix`
+    does so.
     """
     module = kinds.module
-    for line in module.nodes(cst.ImportFrom):
-        yield from _imported(module, line)
-    for node in module.nodes(cst.Attribute):
-        name = module.qualified(node)
-        if name in _GONE and not _is_tried(module, node):
-            yield module.match(node, _message(name), Confidence.HIGH)
+    for call in module.nodes(cst.Call):
+        if dotted_tail(call.func) != "ClosedJaxpr" or not kinds.is_jax_class(call.func):
+            continue
+        given = {each.keyword.value: each.value for each in call.args if each.keyword}
+        if "jaxpr" not in given:
+            continue
+        edits: tuple[Edit, ...] = ()
+        is_plain = len(call.args) == 2 and set(given) == {"jaxpr", "consts"}
+        if is_plain and "#" not in module.code(call):
+            both = ", ".join(module.code(given[each]) for each in ("jaxpr", "consts"))
+            edits = (module.replaced(call, f"{module.code(call.func)}({both})"),)
+        message = "ClosedJaxpr has no keyword 'jaxpr' from JAX 0.11.0 on; pass both by position"
+        yield module.match(call, message, Confidence.HIGH, *edits)
 
 
-def _imported(module: Module, line: cst.ImportFrom) -> Iterator[Match]:
-    if line.module is None or isinstance(line.names, cst.ImportStar) or line.relative:
-        return
-    source = module.code(line.module)
-    names = [f"{source}.{alias.evaluated_name}" for alias in line.names]
-    gone = [each for each in names if each in _GONE]
-    if not gone or _is_tried(module, line):
-        return
-    edits: tuple[Edit, ...] = ()
-    if all(name.rpartition(".")[2] in _PUBLIC for name in names):
-        edits = (module.replaced(line.module, "jax.extend.core"),)
-    for name in gone:
-        yield module.match(line, _message(name), Confidence.HIGH, *edits)
+@rule(re.compile(r"\bClosedJaxpr\b"))
+def keyed_by_class(kinds: Kinds) -> Iterator[Match]:
+    """CP206: a table has one entry for each class of jaxprs.
 
+    From JAX 0.11.0 on `Jaxpr` and `ClosedJaxpr` are one class, and one key. In a dict, a registry
+    or a `functools.singledispatch` function the later entry replaces the earlier one, and all
+    jaxprs are treated as those of the later class.
 
-def _message(name: str) -> str:
-    tail = name.rpartition(".")[2]
-    return f"{name} {_GONE[name]}; jax.extend.core.{tail} is there in all versions"
+        handlers = {ClosedJaxpr: close, Jaxpr: leave}   # all jaxprs are left from 0.11.0 on
 
-
-def _is_tried(module: Module, node: cst.CSTNode) -> bool:
-    """Say whether a name is guarded, by a `try` or a condition, or is never looked up.
-
-    An annotation may be a text alone.
-    """
-    return module.enclosing(node, cst.Try, cst.If, cst.IfExp, cst.Annotation) is not None
-
-
-_KEYS = ("num_carry", "num_consts")
-
-
-@rule(re.compile(r"\b(num_carry|num_consts)\b"))
-def scan_params(kinds: Kinds) -> Iterator[Match]:
-    """CP204: a parameter of scan that newer versions do not have.
-
-    Until JAX 0.10.2 an equation of `scan` has the parameters `num_consts` and `num_carry`; from
-    0.11.0 on it has `ft_in` and `ft_out` instead, and reading the old ones raises KeyError. After
-    the flip `num_consts` leaves captured arrays out, because they are no operands of the body any
-    more.
-
-    What to do: ask which one is there, `if "num_carry" in eqn.params:`, and count the parts of
-    `ft_in` otherwise. Split the operands by these counts and never by fixed numbers.
+    What to do: keep one entry, which looks at `.consts`, or make both the same. Two entries of the
+    same value are not reported.
     """
     module = kinds.module
-    asked = {text_of(each.left) for each in module.nodes(cst.Comparison)}
-    if asked & {"num_consts", "num_carry", "ft_in"}:
-        return  # the file knows both
-    for node in module.nodes(cst.Subscript):
-        index = node.slice[0].slice
-        key = text_of(index.value) if isinstance(index, cst.Index) else None
-        value = kinds.of(node.value) if key in _KEYS else None
-        if key == "num_consts" and not _is_about_scan(module, node):
-            continue  # other primitives have one, too
-        if value is not None and value.kind is Kind.PARAMS:
-            message = f"an equation of scan has no {key!r} from JAX 0.11.0 on, but ft_in and ft_out"
-            yield module.match(node, message, value.confidence)
+    tables: dict[str, dict[str, tuple[cst.CSTNode, str]]] = {}
+    for table, key, value in _entries(kinds):
+        found = tables.setdefault(table, {})
+        other = next((each for name, each in found.items() if name != dotted_tail(key)), None)
+        if other is not None and other[1] != value:
+            yield module.match(key, _KEYED, Confidence.HIGH)
+        found.setdefault(dotted_tail(key), (key, value))
 
 
-def _is_about_scan(module: Module, node: cst.Subscript) -> bool:
-    function = module.enclosing(node, cst.FunctionDef)
-    return function is not None and re.search(r"scan", module.code(function)) is not None
+_KEYED = "this entry takes the place of that for the other class of jaxprs; " + _ONE
+
+
+def _entries(kinds: Kinds) -> Iterator[tuple[str, cst.BaseExpression, str]]:
+    """Yield the entries of tables for classes of jaxprs: the table, the class and the value."""
+    module = kinds.module
+
+    def is_key(node: cst.CSTNode) -> bool:
+        return dotted_tail(node) in _BOTH and kinds.is_jax_class(node)
+
+    for element in module.nodes(cst.DictElement):
+        if is_key(element.key):
+            table = module.parent(element)
+            yield (
+                f"dict {module.order(table) if table else ''}",
+                element.key,
+                module.code(element.value),
+            )
+    for assign in module.nodes(cst.Assign):
+        for target in (each.target for each in assign.targets):
+            if isinstance(target, cst.Subscript):
+                index = target.slice[0].slice
+                if isinstance(index, cst.Index) and is_key(index.value):
+                    yield module.code(target.value), index.value, module.code(assign.value)
+    for call in module.nodes(cst.Call):
+        if is_called(call, "register") and call.args and is_key(call.args[0].value):
+            value = module.code(call.args[1].value) if len(call.args) > 1 else ""
+            decorated = module.enclosing(call, cst.FunctionDef) if not value else None
+            value = value or f"{module.order(decorated) if decorated else ''}"
+            yield module.code(call.func), call.args[0].value, value

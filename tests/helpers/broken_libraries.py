@@ -1,0 +1,61 @@
+"""The libraries that broke, and the page of docs that lists them.
+
+Run this file to write the page anew.
+"""
+
+import tomllib
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "libraries_that_broke.md"
+ROWS = tomllib.loads((DOCS / "libraries_that_broke.toml").read_text())["row"]
+
+_HEAD = """\
+# Libraries that broke, and what lint says of them
+
+Breakages of libraries by JAX's work on constants: the class of jaxprs that was merged in 0.11.0,
+constants that moved from `constvars` to `invars` in 0.11.1, and what went with them. Each row is
+the last release before its fix, read with `constparity lint` at the default confidence: *before*
+are the rules as they were on 2026-11-26, *now* those of today. *Fix* says whether `--fix` mends
+the lines. No rule knows a library: each program in
+[libraries_that_broke.toml](libraries_that_broke.toml) has the pattern in a few lines of our own,
+and a test lints it, runs it on the JAX at hand, which has to break it from the named version on,
+and runs it once more after `--fix`.
+
+| reported | release | what broke | from JAX | before | now | fix | its own tests |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+def page():
+    """Return the page."""
+    return _HEAD + "\n".join(_line(row) for row in ROWS) + "\n\n" + _lines_of_libraries()
+
+
+def _line(row):
+    issues = ", ".join(f"[{each}]({_address(each)})" for each in row["issue"])
+    cells = [
+        issues,
+        row["release"],
+        row["what"],
+        row.get("from", ""),
+        ", ".join(row["before"]) or "nothing",
+        ", ".join(row["now"]) or "nothing",
+        "yes" if row["fix"] else "no",
+        row["tests"],
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def _address(issue):
+    repository, _, number = issue.partition("#")
+    return f"https://github.com/{repository}/issues/{number}"
+
+
+def _lines_of_libraries():
+    lines = [f"- {row['release']}: {row['lines']}" for row in ROWS]
+    return "The lines that lint names, or that broke:\n\n" + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
