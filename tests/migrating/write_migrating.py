@@ -194,7 +194,9 @@ def _section(name, seen):
     yield from _seen(name, seen)
     mend = textwrap.fill(f"**Mend.** {mend}", 100, break_on_hyphens=False)
     yield from ("\n\n".join(causes), "", mend, "")
-    yield from ("```python", head, "", "# before", breaks, "", "# mended", mended, "```", "")
+    ends_in_function = head.splitlines()[-1].startswith(" ")
+    yield from ("```python", head, "", *[""] * ends_in_function, "# before", breaks, "")
+    yield from (*[""] * mended.startswith("def "), "# mended", mended, "```", "")
 
 
 def _seen(name, seen):
