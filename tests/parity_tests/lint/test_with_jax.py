@@ -94,6 +94,8 @@ def test_a_traced_stage_hands_out_no_captured_arrays_after_the_flip():
             traced = jax.jit(lambda x: x * table).trace(1.0)
             assert len(traced.closure_convert()[0]) == count
             assert len(traced.with_consts_as_arg()[0]) == count
+            # This one hands out values that are being differentiated, and no captured array.
+            assert jax.closure_convert(lambda x: x * table, 1.0)[1] == []
     finally:
         jax.config.update(flag, was_on)
 
