@@ -41,7 +41,7 @@ def _line(row):
         row.get("from", ""),
         ", ".join(row["before"]) or "nothing",
         ", ".join(row["now"]) or "nothing",
-        "yes" if row["fix"] else "no",
+        row["fix"],
         row["tests"],
     ]
     return f"| {' | '.join(cells)} |"

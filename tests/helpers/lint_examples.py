@@ -312,9 +312,11 @@ SILENT = {
     ],
     "CP108": [
         "body = core.Jaxpr(constvars=[v], invars=[x], outvars=outs, eqns=eqns)\n"
-        "body = core.ClosedJaxpr(body, values)\nprint(list(body.constvars), len(body.invars))",
+        "body = core.ClosedJaxpr(body, values)\nprint(list(body.constvars))\n"
+        "print(len(body.invars))",
         "body = core.Jaxpr(constvars=[], invars=[x], outvars=outs, eqns=eqns)\n"
-        "print(list(body.constvars), len(body.invars))",
+        "print(list(body.constvars))\nprint(len(body.invars))",
+        "def shapes(jaxpr): return [v.aval.shape for v in jaxpr.constvars]",
         "body = core.Jaxpr(constvars=[v], invars=[x], outvars=outs, eqns=eqns)\n"
         "everything = [*body.constvars, *body.invars]",
         "def run(jaxpr):\n    table = dict(zip(jaxpr.constvars, jaxpr.consts))\n"
@@ -328,6 +330,7 @@ SILENT = {
         "fun, consts = jax.closure_convert(f, x)\nprint(len(consts))",
         "consts, other = jax.jit(f).trace(x).with_consts_as_arg()\nother(consts, x)",
         "consts, fun = converter.closure_convert()\nprint(len(consts))",
+        "def g(jaxpr):\n    consts, fun = jaxpr.closure_convert()\n    print(len(consts))",
     ],
     "CP201": [
         "def g(j):\n    if isinstance(j, core.ClosedJaxpr): j = j.jaxpr\n    return j",

@@ -40,6 +40,18 @@ def fixed(text):
             "from jax.extend import core\ndef f(j):\n"
             "    if isinstance(j, core.ClosedJaxpr):\n        j = j.jaxpr\n",
         ),
+        (
+            "import jax\nn = jax.core.concrete_or_error(int, n)\n",
+            "import jax\nimport jax.extend.core\nn = jax.extend.core.concrete_or_error(int, n)\n",
+        ),
+        (
+            "import jax.extend.core\nfrom jax import core\nnone = core.no_effects\n",
+            "import jax.extend.core\nfrom jax import core\nnone = jax.extend.core.no_effects\n",
+        ),
+        (
+            "from jax.core import Literal as L, Tracer\n",
+            "from jax.core import Tracer\nfrom jax.extend.core import Literal as L\n",
+        ),
     ],
 )
 def test_fixes(before, after):
@@ -53,6 +65,7 @@ def test_fixes(before, after):
         "from jax.core import (\n    Literal,  # a comment\n    Tracer,\n)\n",
         "def f():\n    from jax.core import Literal, Tracer\n",
         "from jax.core import CallPrimitive\n",
+        "from jax import core\ndef f(jax): return core.no_effects\n",
     ],
 )
 def test_an_import_that_is_not_sure_is_left_alone(text):

@@ -4,6 +4,7 @@ import libcst as cst
 import pytest
 from lint_examples import FOUND, HEAD, SILENT
 
+from parity_tests.lint.records import Confidence
 from parity_tests.lint.rules import CODES, RULES
 from parity_tests.lint.run import lint_source
 
@@ -68,6 +69,15 @@ def test_messages_are_one_line(rule):
 )
 def test_a_jaxpr_is_known_by_where_it_comes_from(head):
     assert lint_source(head.encode(), ["CP101"])
+
+
+@pytest.mark.parametrize(
+    ("line", "count"), [("fun(consts, x)", 0), ("consts = jax.device_put(consts, device)", 1)]
+)
+def test_where_captured_arrays_go_is_told_apart_with_low_confidence(line, count):
+    text = f"{HEAD}consts, fun = jax.jit(f).trace(x).closure_convert()\n{line}\n"
+    assert len(lint_source(text.encode(), ["CP109"], Confidence.LOW)) == count
+    assert lint_source(text.encode(), ["CP109"]) == []
 
 
 def test_a_file_without_jax_is_not_parsed(monkeypatch):
