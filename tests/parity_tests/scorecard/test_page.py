@@ -47,6 +47,8 @@ PLANTED = {
     "dies": ("not known", "print('as always', flush=True)\nif on: os.abort()"),
     "leaves": ("changed", "if on: raise SystemExit\nprint('as always')"),
     "exits": ("not known", "if on: os._exit(3)\nprint('as always')"),
+    # The tests have it set, for their devices; a program makes the settings that it needs.
+    "without_settings": ("right", "print('set' if 'XLA_FLAGS' in os.environ else 'as always')"),
     "absent": ("not in this release", "print('not in this release')"),
 }
 
@@ -102,6 +104,11 @@ def test_a_planted_program_has_its_state(found, name):
 
 
 def test_how_a_program_failed_is_seen(found):
-    seen = {name: line.newest.seen[1].text for name, line in found.items()}
+    seen = {
+        name: each.text
+        for name, line in found.items()
+        for each in line.newest.seen
+        if each.side == "jax-simplified"
+    }
     assert seen["with_another_error"] == "KeyError: 'k'"
     assert seen["dies"] == "as always\ndied of SIGABRT"
