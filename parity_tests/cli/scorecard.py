@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, complain
-from parity_tests.cli.options import HOW, OUTPUT, ExitZero
+from parity_tests.cli.options import OUTPUT, ExitZero, Jobs
 from parity_tests.cli.python_option import JaxVersions, Python, interpreters, pythons_of
 from reports.kinds import formats_of
 
@@ -31,9 +31,7 @@ def scorecard(
     ] = None,
     jax: JaxVersions = None,
     python: Python = None,
-    jobs: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Sides that run at once.", rich_help_panel=HOW)
-    ] = 2,
+    jobs: Jobs = None,
     report: Annotated[
         list[str] | None,
         typer.Option(
@@ -73,7 +71,7 @@ def scorecard(
     pythons = interpreters([*(python or ()), *made]) or [Path(sys.executable)]
     try:
         with display.progress() as shown:
-            found = score(lines, pythons, jobs=jobs, progress=shown)
+            found = score(lines, pythons, jobs=jobs or 2, progress=shown)
     except FileFailedError as error:
         complain(f"the programs could not be run: {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
@@ -121,8 +119,9 @@ def print_scorecard(console: Console, found: Scorecard, *, details: int = 1) -> 
         tables += map(documents.seen_table, found.lines)
     for table in tables:
         shown = Table(pad_edge=False)
-        for column in table.columns:
-            shown.add_column(column.title)
+        for number, column in enumerate(table.columns):
+            names = [row[number].text for row in table.rows] if column.title == "line" else []
+            shown.add_column(column.title, min_width=max(map(len, names), default=None))
         for row in table.rows:
             shown.add_row(*(escape(cell.text) for cell in row))
         console.print(shown)

@@ -69,8 +69,11 @@ def _run(program: str, printed: int, raised: int) -> None:
         runpy.run_path(sys.argv[0], run_name="__main__")
         status = 0
     except BaseException as error:  # noqa: BLE001 - whatever ends a program is what its user sees
-        text = "".join(traceback.format_exception_only(error)).strip()
-        os.write(raised, text.encode())
+        if isinstance(error, SystemExit) and not error.code:
+            status = 0
+        else:
+            text = "".join(traceback.format_exception_only(error)).strip()
+            os.write(raised, text.encode())
     finally:
         with contextlib.suppress(OSError):
             sys.stdout.flush()
@@ -80,19 +83,19 @@ def _run(program: str, printed: int, raised: int) -> None:
 def _waited(child: int) -> str:
     """Wait for a process; return how it was lost, or "" where it has ended by itself."""
     end = time.monotonic() + _SECONDS
-    while True:
-        pid, status = os.waitpid(child, os.WNOHANG)
-        if pid:
-            return (
-                f"died of {signal.Signals(-code).name}"
-                if (code := os.waitstatus_to_exitcode(status)) < 0
-                else ""
-            )
-        if time.monotonic() > end:
-            os.killpg(child, signal.SIGKILL)
-            os.waitpid(child, 0)
-            return f"no end in {_SECONDS:g} seconds"
-        time.sleep(_POLL_SECONDS)
+    try:
+        while time.monotonic() < end:
+            pid, status = os.waitpid(child, os.WNOHANG)
+            if pid:
+                code = os.waitstatus_to_exitcode(status)
+                if code < 0:
+                    return f"died of {signal.Signals(-code).name}"
+                return f"exit status {code}" if code else ""
+            time.sleep(_POLL_SECONDS)
+        return f"no end in {_SECONDS:g} seconds"
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # processes that it has started, too
 
 
 if __name__ == "__main__":

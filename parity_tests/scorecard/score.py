@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -71,9 +72,18 @@ def _told(lines: Sequence[Line], python: Path, side: Side) -> Any:
         _ONE_SIDE,
         python,
         arguments=["--", side, *(str(each.file) for each in lines)],
-        environment=environment_of(side),
+        environment=environment_of(side, _without_settings(os.environ)),
         seconds=_SECONDS_EACH * (len(lines) + 2),
     )
+
+
+def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without settings of JAX and XLA: the programs make those they need."""
+    return {
+        name: value
+        for name, value in environment.items()
+        if name == "JAX_PLATFORMS" or not (name == "XLA_FLAGS" or name.startswith("JAX_"))
+    }
 
 
 def _release(told: Mapping[str, str], refusal: str) -> Release:

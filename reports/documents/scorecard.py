@@ -12,6 +12,7 @@ from reports.document import (
     Heading,
     Items,
     Line,
+    Paragraph,
     Section,
     Sections,
     Table,
@@ -28,12 +29,24 @@ _TONES: dict[State, Tone] = {
     "right": "good", "not in this release": "",
 }  # fmt: skip
 # The engine mends what JAX leaves open, so its state has words of its own.
-_OF_ENGINE: dict[State, str] = {"open": "the same"}
+_OF_ENGINE: dict[State, str] = {"open": "the same", "changed": "other"}
 _SIDES: dict[Side, str] = {
     "jax-legacy": "JAX, flag off", "jax-simplified": "JAX, flag on", "legacy": "engine, legacy",
     "simplified": "engine, simplified",
 }  # fmt: skip
 _NOT_RUN = "-"
+_THERE: tuple[State, ...] = ("open", "new")
+_LEGEND = (
+    "Each line is a small program that shows one thing on stock JAX: run it with "
+    "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 and with 1. It states what the fault shows and what is "
+    "right, and its state on a release follows from what it showed there. Open: the fault. New: "
+    "the fault, and not on the release before. Changed: neither the fault nor what is right. Not "
+    "known: it failed in a way that it does not state. Right: what is right. Mended: what is "
+    "right, and a release before had the fault.",
+    "The column of the engine says what the same program shows where jax.jit is the engine's, "
+    "legacy in the place of flag off and simplified in the place of flag on: what is right, the "
+    "same fault, or something else.",
+)
 
 
 def document(found: Scorecard) -> Document:
@@ -44,7 +57,12 @@ def document(found: Scorecard) -> Document:
         answer=headline(found),
         tone=_TONES[STATES[worst]],
         lines=tuple(facts(found)),
-        parts=(state_table(found), Heading("The lines"), _sections(found)),
+        parts=(
+            *map(Paragraph, _LEGEND),
+            state_table(found),
+            Heading("The lines"),
+            Sections(tuple(map(section, found.lines)), "lines", none="No line was run."),
+        ),
         file="scorecard.json",
     )
 
@@ -54,11 +72,17 @@ def headline(found: Scorecard) -> str:
 
     Example::
 
-        headline(found) == "scorecard of the flip, jax 0.12.0.1: 14 open, 2 changed, 3 mended"
+        headline(found) == (
+            "scorecard of the flip, jax 0.12.0.1: 14 open, 2 right, the flip mends 3 of these"
+        )
     """
     states = Counter(each.newest.state for each in found.lines)
-    said = ", ".join(f"{states[each]} {each}" for each in STATES if states[each])
-    return f"scorecard of the flip, jax {found.releases[-1].jax}: {said or 'no line'}"
+    by_flip = sum(each.is_mended_by_flip for each in found.lines if each.newest.state in _THERE)
+    said = [f"{states[each]} {each}" for each in STATES if states[each]]
+    if by_flip:
+        said.append(f"the flip mends {by_flip} of these")
+    newest = found.releases[-1].jax
+    return f"scorecard of the flip, jax {newest}: {', '.join(said) or 'no line'}"
 
 
 def facts(found: Scorecard) -> list[str]:
@@ -102,10 +126,6 @@ def _of_engine(line: ScoreLine) -> Cell:
         [state] = set(states.values())
         return Cell(next(iter(texts.values())), tone=_TONES[state])
     return Cell(", ".join(f"{text} on {jax}" for jax, text in texts.items()))
-
-
-def _sections(found: Scorecard) -> Sections:
-    return Sections(tuple(map(section, found.lines)), "lines", none="No line was run.")
 
 
 def section(line: ScoreLine) -> Section:

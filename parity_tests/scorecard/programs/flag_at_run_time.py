@@ -2,9 +2,8 @@
 
 kind: cost
 off: a mixture: Literals in the jaxpr, 3 arrays inlined
-on: one form: Literals in the jaxpr, const args
+on: one form: ...
 right off: one form: ...
-right on: one form: ...
 who: code that sets the flag after `import jax`, as with jax.config.update in a test or a notebook
 from: jax-ml/jax#30180; JAX reads the flag when it traces, and latches it for its lowering
 way round: set JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS in the environment before JAX is imported
