@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from parity_tests.observe.environment import version
-from parity_tests.processes.file_runs import run_file
+from parity_tests.processes.file_runs import FileFailedError, run_file
 from parity_tests.processes.interpreters import versions_of
 from parity_tests.processes.own_sides import is_own, refusal_of
 from parity_tests.processes.protocol import Progress
@@ -68,13 +68,16 @@ def score(
 
 def _told(lines: Sequence[Line], python: Path, side: Side) -> Any:
     """Run all programs on one side in one interpreter; each has a process of its own there."""
-    return run_file(
-        _ONE_SIDE,
-        python,
-        arguments=["--", side, *(str(each.file) for each in lines)],
-        environment=environment_of(side, _without_settings(os.environ)),
-        seconds=_SECONDS_EACH * (len(lines) + 2),
-    )
+    try:
+        return run_file(
+            _ONE_SIDE,
+            python,
+            arguments=["--", side, *(str(each.file) for each in lines)],
+            environment=environment_of(side, _without_settings(os.environ)),
+            seconds=_SECONDS_EACH * (len(lines) + 2),
+        )
+    except FileFailedError as error:
+        raise FileFailedError(f"{side} in {python}: {error}") from error
 
 
 def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
