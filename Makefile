@@ -54,10 +54,12 @@ test-close-to-jax: $(VENV)/.installed
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
-# What CI has no time for: programs that users reported, on the other release, and 2,000 generated
-# programs in the reference interpreter.
+# What CI has no time for: programs that users reported, on the other release, tests close to JAX on
+# 0.11.2, all of the transform matrix, and 2,000 generated programs in the reference interpreter.
 deep: $(VENV)/.installed
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/reported
+	$(MAKE) test-close-to-jax JAX=0.11.2
+	CONSTPARITY_WHOLE_CORPUS=1 $(BIN)/python -m pytest -n 0 -q tests/parity_tests/cli/test_matrix_grid.py
 	CONSTPARITY_TEST_SCORECARD=all $(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/parity_tests/scorecard
 	CONSTPARITY_TEST_SCORECARD=all $(BIN)/python -m pytest -n 0 -q tests/parity_tests/scorecard
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
