@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from parity_tests.observe.environment import version
 from parity_tests.processes.file_runs import FileFailedError, run_file
 from parity_tests.processes.interpreters import versions_of
@@ -39,7 +41,7 @@ def score(
     `sides` has both of stock JAX, and both of the engine or none. Raises `FileFailedError` where
     the processes of a side do not start.
     """
-    by_release = sorted(pythons, key=lambda each: _numbers(versions_of(each).jax))
+    by_release = sorted(pythons, key=lambda each: Version(versions_of(each).jax))
     refusals = {each: refusal_of(versions_of(each).jax) or "" for each in by_release}
     orders = [
         (python, side)
@@ -138,7 +140,3 @@ def _line(
         program=line.program,
         releases=tuple(found),
     )
-
-
-def _numbers(jax: str) -> list[int]:
-    return [int(each) if each.isdigit() else 0 for each in jax.split(".")]
