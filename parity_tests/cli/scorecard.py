@@ -50,8 +50,9 @@ def scorecard(
     takes that JAX, each time in a process of its own. It states what the fault looks like and what
     right looks like; the state of its line on a release follows from what it showed there: open,
     mended, changed (neither), new (open, and not on the release before), not in this release, or
-    not known, where it failed in another way. Exits with 0 where nothing is open on the newest
-    release, with 1 where a line is open, new or changed, and with 2 where one is not known.
+    not known, where it failed in another way. Exits with 0 where nothing stands against the flip on
+    the newest release, with 1 where a fault that the flip makes, and not by design, is open or new,
+    or any line has changed, and with 2 where one is not known.
 
     Examples:
 
@@ -96,9 +97,10 @@ def _chosen(names: Sequence[str]) -> list[Line]:
 
 def _exit_of(found: Scorecard) -> Exit:
     states = {each.newest.state for each in found.lines}
+    against = {each.newest.state for each in found.lines if each.effect == "against the flip"}
     if "not known" in states:
         return Exit.COULD_NOT_COMPARE
-    return Exit.DIFFERENCE if states & {"open", "new", "changed"} else Exit.PARITY
+    return Exit.DIFFERENCE if "changed" in states or against & {"open", "new"} else Exit.PARITY
 
 
 def print_scorecard(console: Console, found: Scorecard, *, details: int = 1) -> None:
@@ -114,11 +116,11 @@ def print_scorecard(console: Console, found: Scorecard, *, details: int = 1) -> 
         return
     for text in documents.facts(found):
         say(console, f"  {text}")
-    tables = [documents.state_table(found)]
+    tables = documents.state_tables(found)
     if details > 1:
         tables += map(documents.seen_table, found.lines)
     for table in tables:
-        shown = Table(pad_edge=False)
+        shown = Table(pad_edge=False, title=table.caption, title_justify="left")
         for number, column in enumerate(table.columns):
             names = [row[number].text for row in table.rows] if column.title == "line" else []
             shown.add_column(column.title, min_width=max(map(len, names), default=None))

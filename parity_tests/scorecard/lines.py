@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.rows.scorecard import KINDS, LineKind
+from reports.rows.scorecard import EFFECTS, KINDS, Effect, LineKind
 
 PROGRAMS = Path(__file__).parent / "programs"
 _NEEDED = ("kind", "off", "on", "who", "from", "way round")
-_FIELDS = (*_NEEDED, "right off", "right on")
+_FIELDS = (*_NEEDED, "right off", "right on", "by design", "code")
 _FIELD = re.compile(r"^([a-z ]+): (.+(?:\n    .+)*)$", re.MULTILINE)
 
 
@@ -36,7 +36,18 @@ class Line:
     way_round: str
     fault: tuple[str, str]
     right: tuple[str, str]
+    by_design: str
+    code: str
     file: Path
+
+    @property
+    def effect(self) -> Effect:
+        """What the flip does to the fault."""
+        if self.fault[1] == self.right[1]:
+            return "mended by the flip"
+        if self.fault[0] == self.fault[1] or self.fault[0] != self.right[0]:
+            return "in both modes"
+        return "by design" if self.by_design else "against the flip"
 
     @property
     def program(self) -> str:
@@ -48,16 +59,19 @@ class Line:
 
 
 def lines(folder: Path = PROGRAMS) -> list[Line]:
-    """Read the lines of a folder, by kind and name. Raises `LineError`."""
+    """Read the lines of a folder, by effect, kind and name. Raises `LineError`."""
     found = map(read, folder.glob("*.py"))
-    return sorted(found, key=lambda each: (KINDS.index(each.kind), each.name))
+    return sorted(
+        found, key=lambda each: (EFFECTS.index(each.effect), KINDS.index(each.kind), each.name)
+    )
 
 
 def read(file: Path) -> Line:
     """Read the line that a program states in its docstring. Raises `LineError`.
 
     The first sentence is its title. "off" and "on" are what it shows while the fault is there,
-    "right off" and "right on" what it shows without: by default what flag off shows today.
+    "right off" and "right on" what it shows without: by default what flag off shows today. "by
+    design" is why it is on purpose, "code" the place in JAX.
     """
     stated = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
     title, _, rest = stated.partition("\n\n")
@@ -83,6 +97,8 @@ def read(file: Path) -> Line:
         way_round=found["way round"],
         fault=fault,
         right=right,
+        by_design=found.get("by design", ""),
+        code=found.get("code", ""),
         file=file,
     )
 

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 _SECONDS = 60.0
+_PLATFORM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "platform_of_jax.py")
 _POLL_SECONDS = 0.01
 
 
@@ -39,6 +40,7 @@ def told(side: str, programs: Sequence[str]) -> Mapping[str, object]:
         "jax": jax.__version__,
         "jaxlib": importlib.metadata.version("jaxlib"),
         "python": ".".join(map(str, sys.version_info[:3])),
+        "platform": _seen(_PLATFORM)["printed"],
         "seen": [_seen(each) for each in programs],
     }
 

@@ -93,7 +93,11 @@ def _without_settings(environment: Mapping[str, str]) -> dict[str, str]:
 
 def _release(told: Mapping[str, str], refusal: str) -> Release:
     return Release(
-        jax=told["jax"], jaxlib=told["jaxlib"], python=told["python"], engine_refuses=refusal
+        jax=told["jax"],
+        jaxlib=told["jaxlib"],
+        python=told["python"],
+        platform=told["platform"],
+        engine_refuses=refusal,
     )
 
 
@@ -129,11 +133,14 @@ def _line(
         name=line.name,
         title=line.title,
         kind=line.kind,
+        effect=line.effect,
         who=line.who,
         origin=line.origin,
         way_round=line.way_round,
         fault=line.fault,
         right=line.right,
+        by_design=line.by_design,
+        code=line.code,
         file=line.file.relative_to(FOLDER).as_posix()
         if line.file.is_relative_to(FOLDER)
         else line.file.name,

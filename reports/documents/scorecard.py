@@ -21,7 +21,7 @@ from reports.document import (
     columns,
 )
 from reports.rows.row import Side
-from reports.rows.scorecard import STATES, Scorecard, ScoreLine, State
+from reports.rows.scorecard import EFFECTS, STATES, Effect, Scorecard, ScoreLine, State
 from reports.views.texts import counted
 
 _TONES: dict[State, Tone] = {
@@ -36,6 +36,10 @@ _SIDES: dict[Side, str] = {
 }  # fmt: skip
 _NOT_RUN = "-"
 _THERE: tuple[State, ...] = ("open", "new")
+_COUNTED: dict[Effect, str] = {
+    "against the flip": "{} against it", "by design": "{} by design",
+    "in both modes": "{} in both modes", "mended by the flip": "it mends {}",
+}  # fmt: skip
 _LEGEND = (
     "Each line is a small program that shows one thing on stock JAX: run it with "
     "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 and with 1. It states what the fault shows and what is "
@@ -43,6 +47,8 @@ _LEGEND = (
     "the fault, and not on the release before. Changed: neither the fault nor what is right. Not "
     "known: it failed in a way that it does not state. Right: what is right. Mended: what is "
     "right, and a release before had the fault.",
+    "A fault is against the flip where flag on alone has it, and by design where that is on "
+    "purpose. Others are in both modes, or flag off alone has them, and the flip mends them.",
     "The column of the engine says what the same program shows where jax.jit is the engine's, "
     "legacy in the place of flag off and simplified in the place of flag on: what is right, the "
     "same fault, or something else.",
@@ -59,7 +65,7 @@ def document(found: Scorecard) -> Document:
         lines=tuple(facts(found)),
         parts=(
             *map(Paragraph, _LEGEND),
-            state_table(found),
+            *state_tables(found),
             Heading("The lines"),
             Sections(tuple(map(section, found.lines)), "lines", none="No line was run."),
         ),
@@ -68,19 +74,18 @@ def document(found: Scorecard) -> Document:
 
 
 def headline(found: Scorecard) -> str:
-    """Say how many lines are in each state on the newest release.
+    """Say of how many faults of the newest release the flip does what, and the states of others.
 
     Example::
 
         headline(found) == (
-            "scorecard of the flip, jax 0.12.0.1: 14 open, 2 right, the flip mends 3 of these"
+            "scorecard of the flip, jax 0.12.0.1: 20 against it, 5 by design, it mends 8, 1 right"
         )
     """
+    effects = Counter(each.effect for each in found.lines if each.newest.state in _THERE)
     states = Counter(each.newest.state for each in found.lines)
-    by_flip = sum(each.is_mended_by_flip for each in found.lines if each.newest.state in _THERE)
-    said = [f"{states[each]} {each}" for each in STATES if states[each]]
-    if by_flip:
-        said.append(f"the flip mends {by_flip} of these")
+    said = [_COUNTED[each].format(effects[each]) for each in EFFECTS if effects[each]]
+    said += [f"{states[each]} {each}" for each in STATES if states[each] and each not in _THERE]
     newest = found.releases[-1].jax
     return f"scorecard of the flip, jax {newest}: {', '.join(said) or 'no line'}"
 
@@ -88,32 +93,35 @@ def headline(found: Scorecard) -> str:
 def facts(found: Scorecard) -> list[str]:
     """Say what the programs ran on."""
     said = [
-        f"jax {each.jax} with jaxlib {each.jaxlib} and Python {each.python}"
+        f"jax {each.jax} with jaxlib {each.jaxlib} and Python {each.python}, on {each.platform}"
         + (f"; the engine does not run there: {each.engine_refuses}" if each.engine_refuses else "")
         for each in found.releases
     ]
     return [*said, f"{counted(len(found.lines), 'program')}, digest {found.inputs}"]
 
 
-def state_table(found: Scorecard) -> Table:
-    """Make a row for each line: its state on each release, and that of the engine."""
-    return Table(
-        "States",
-        (
-            Column("kind"),
-            Column("line"),
-            Column("what it is"),
-            *columns([f"jax {each.jax}" for each in found.releases]),
-            Column("engine"),
-        ),
-        tuple(map(_row, found.lines)),
+def state_tables(found: Scorecard) -> list[Table]:
+    """Make a table for each effect of the flip, with a row for each line.
+
+    A row has the state on each release, and that of the engine.
+    """
+    titles = (
+        Column("kind"),
+        Column("line"),
+        Column("what it is"),
+        *columns([f"jax {each.jax}" for each in found.releases]),
+        Column("engine"),
     )
+    rows = {
+        effect: tuple(_row(each) for each in found.lines if each.effect == effect)
+        for effect in EFFECTS
+    }
+    return [Table(effect.capitalize(), titles, made) for effect, made in rows.items() if made]
 
 
 def _row(line: ScoreLine) -> tuple[Cell, ...]:
     states = (Cell(each.state, tone=_TONES[each.state]) for each in line.releases)
-    title = f"{line.title} The flip mends it." if line.is_mended_by_flip else line.title
-    return cells(line.kind, Cell(line.name, link=line.name), title, *states, _of_engine(line))
+    return cells(line.kind, Cell(line.name, link=line.name), line.title, *states, _of_engine(line))
 
 
 def _of_engine(line: ScoreLine) -> Cell:
@@ -138,6 +146,7 @@ def section(line: ScoreLine) -> Section:
                     Line(line.title),
                     Line(line.who, "Who is hit:"),
                     Line(line.origin, "It belongs to:"),
+                    *([Line(line.code, "In JAX's code:")] if line.code else ()),
                     Line(line.way_round, "The way round:"),
                     Line(_stated(line), "State:"),
                 )
@@ -173,4 +182,6 @@ def _stated(line: ScoreLine) -> str:
         f"flag off shows {off!r} and flag on {on!r}" if off != on else f"both modes show {off!r}"
         for off, on in (line.fault, line.right)
     )
+    if line.effect == "by design":
+        return f"open while {fault}, by design: {line.by_design}"
     return f"open while {fault}; mended once {right}"

@@ -9,6 +9,12 @@ from reports.rows.row import Row, Side
 # What a user meets, the worst first.
 LineKind = Literal["wrong values", "fails", "placement", "cost", "tools", "note"]
 KINDS: tuple[LineKind, ...] = ("wrong values", "fails", "placement", "cost", "tools", "note")
+# What the flip does to a fault: it makes it, so it stands against the flip; it makes it on purpose;
+# it leaves it; it mends it.
+Effect = Literal["against the flip", "by design", "in both modes", "mended by the flip"]
+EFFECTS: tuple[Effect, ...] = (
+    "against the flip", "by design", "in both modes", "mended by the flip",
+)  # fmt: skip
 # - open: both modes show the fault as its program states it; new: and the release before did not.
 # - changed: neither that nor what is right.
 # - not known: a process failed in a way that the program does not state.
@@ -41,6 +47,7 @@ class ScoreLine(Row):
     """A line of the scorecard, with its program.
 
     - `who` is hit; `origin`: the statement or the issue that it belongs to; `way_round`.
+    - `by_design`: why it is on purpose, or ""; `code`: the place in JAX, where it is known.
     - `fault`, `right`: what flag off and flag on show while the fault is there, and without it.
       "..." in these stands for any text.
     """
@@ -48,11 +55,14 @@ class ScoreLine(Row):
     name: str
     title: str
     kind: LineKind
+    effect: Effect
     who: str
     origin: str
     way_round: str
     fault: tuple[str, str]
     right: tuple[str, str]
+    by_design: str
+    code: str
     file: str
     program: str
     releases: tuple[OnRelease, ...]
@@ -62,11 +72,6 @@ class ScoreLine(Row):
         """The line on the newest release."""
         return self.releases[-1]
 
-    @property
-    def is_mended_by_flip(self) -> bool:
-        """Whether the fault is one of flag off alone."""
-        return self.fault[1] == self.right[1]
-
 
 class Release(Row):
     """What the programs ran on."""
@@ -74,6 +79,7 @@ class Release(Row):
     jax: str
     jaxlib: str
     python: str
+    platform: str  # of the first device, as JAX names it
     engine_refuses: str = ""  # why the engine does not run there
 
 

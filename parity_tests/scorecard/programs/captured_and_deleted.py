@@ -5,6 +5,7 @@ off: 1.0 1.0
 on: ValueError: INVALID_ARGUMENT: Array has been deleted.
 who: programs that free or donate arrays which an older jitted function has captured
 from: "Handling of closed-over constants": executables do not contain their constants
+by design: executables do not contain their constants
 way round: capture a copy made before tracing, jnp.array(a)
 """
 

@@ -5,6 +5,7 @@ off: closure_convert: 2 arrays, with_consts_as_arg: 2 arrays
 on: closure_convert: 0 arrays, with_consts_as_arg: 0 arrays
 who: code that asks JAX for the arrays that a function captures, to pass or to shard them
 from: jax-ml/jax#39940
+code: jax/_src/stages.py, Traced.closure_convert: reads the consts of the jaxpr alone
 way round: find captured arrays in the Literals of the jaxpr as well
 """
 

@@ -6,6 +6,7 @@ on: [0. 2. 4.] and not [0. 4. 8.]
 right off: [0. 4. 8.]
 who: code that replaces the arrays that a function captures: some keep their old values
 from: jax-ml/jax#39940
+code: jax/_src/stages.py, Traced.closure_convert: reads the consts of the outermost jaxpr alone
 way round: find captured arrays in the consts and the Literals of inner jaxprs as well
 """
 

@@ -6,6 +6,8 @@ on: one form: ...
 right off: one form: ...
 who: code that sets the flag after `import jax`, as with jax.config.update in a test or a notebook
 from: jax-ml/jax#30180; JAX reads the flag when it traces, and latches it for its lowering
+code: jax/_src/interpreters/mlir.py, LoweringParameters.hoist_constants_as_args: a default that is
+    read at import
 way round: set JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS in the environment before JAX is imported
 """
 

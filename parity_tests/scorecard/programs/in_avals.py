@@ -5,6 +5,7 @@ off: compiled: 1 lowered: 1
 on: compiled: 1 ValueError: Too many leaves for PyTreeDef; expected 1.
 who: tools that check or convert the arguments of lowered programs
 from: jax-ml/jax#36141
+code: jax/_src/stages.py, Lowered.in_avals: const args are among its avals and not in its tree
 way round: read jax.tree.leaves(lowered.args_info), or Compiled.in_avals
 """
 

@@ -5,6 +5,7 @@ off: 1 const, evaluated: 2.0
 on: 0 consts, evaluated: 2.0
 who: libraries that find, count or replace captured arrays in jaxpr.consts
 from: jax-ml/jax#29882: arrays are kept in the equations that use them
+by design: captured arrays are in Literals: this is the change itself
 way round: look for arrays in the Literals of eqn.invars and jaxpr.outvars as well
 """
 

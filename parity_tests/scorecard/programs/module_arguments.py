@@ -6,6 +6,7 @@ on: main takes 2 arguments, and Lowered has no const_args
 right on: main takes 2 arguments, and Lowered has const_args
 who: tools that hand lowered modules to a compiler of their own
 from: jax-ml/jax#30180; the note says that Lowered keeps const_args
+code: jax/_src/stages.py: Lowering.const_args is private
 way round: jax.export, which inlines; or pass the arrays as arguments
 """
 

@@ -1,4 +1,4 @@
-"""A NumPy array is captured.
+"""A captured NumPy array has no sharding, and the call fails.
 
 kind: fails
 off: [1. 2. 3.]

@@ -3,7 +3,8 @@
 kind: fails
 off: ValueError: ... must not capture constants: ...
 on: [24. 25. 26.]
-who: authors of kernels, who are told what to do in one mode alone
+right off: [24. 25. 26.]
+who: authors of kernels, in interpret mode
 from: jax-ml/jax#22746
 way round: pass the array by scalar prefetch
 """

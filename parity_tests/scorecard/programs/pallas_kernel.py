@@ -3,7 +3,8 @@
 kind: fails
 off: ValueError: ... captures constants ... You should pass them as inputs.
 on: [1. 2. 3.]
-who: authors of kernels, who are told what to do in one mode alone
+right off: [1. 2. 3.]
+who: authors of kernels, in interpret mode; for a TPU it is refused in both modes
 from: jax-ml/jax#22746, jax-ml/jax#21557
 way round: pass the array as an input of the kernel
 """

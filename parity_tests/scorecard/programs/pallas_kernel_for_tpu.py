@@ -5,6 +5,7 @@ off: ValueError: The kernel function in the pallas_call ... You should pass them
 on: TypeError: Only scalar arrays can be converted to Python scalars; got arr.ndim=2
 who: authors of kernels, who are told what to do in one mode alone
 from: jax-ml/jax#22746: captured arrays are refused on purpose
+code: jax/_src/pallas/pallas_call.py, _trace_kernel_to_jaxpr: looks for consts of the jaxpr alone
 way round: pass the array as an input of the kernel
 """
 

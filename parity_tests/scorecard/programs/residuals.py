@@ -5,6 +5,7 @@ off: 1 const
 on: 0 consts
 who: code that reads, offloads or checkpoints residuals in the consts of a linearized jaxpr
 from: jax-ml/jax#29882: arrays are kept in the equations that use them
+by design: captured arrays are in Literals: this is the change itself
 way round: take them from the leaves of the function that jax.linearize returns, a pytree
 """
 

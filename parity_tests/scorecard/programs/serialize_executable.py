@@ -5,6 +5,7 @@ off: [1. 2. 3.]
 on: NotImplementedError: serialize_executables with const_args
 who: servers that load compiled programs with jax.experimental.serialize_executable
 from: "Handling of closed-over constants": whoever deserializes has to pass the const args
+code: jax/experimental/serialize_executable.py, serialize: refuses const args, with a TODO
 way round: pass the arrays as arguments, or compile again
 """
 

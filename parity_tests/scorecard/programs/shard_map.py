@@ -6,6 +6,7 @@ on: 2 const args
 right on: 1 const arg
 who: programs that use one table in a shard_map and outside of it
 from: "Handling of closed-over constants": const args are unique by the identity of the array
+code: jax/_src/core.py, jaxpr_const_args: goes by the id of the Literal, in bodies of the array
 way round: pass the array as an argument
 """
 

@@ -5,6 +5,7 @@ off: 2 operands
 on: TypeError: unhashable type: 'Literal'
 who: interpreters of jaxprs that keep a dict or a set of operands
 from: jax-ml/jax#29882: arrays are kept in the equations that use them
+by design: captured arrays are in Literals: this is the change itself
 way round: ask isinstance(operand, jax.extend.core.Literal) first, and take its val
 """
 

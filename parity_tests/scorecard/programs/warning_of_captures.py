@@ -5,6 +5,8 @@ off: UserWarning: A large amount of constants ...
 on: no warning
 who: users who capture a model of many medium arrays
 from: jax-ml/jax#36975, jax-ml/jax#30682
+code: jax/_src/interpreters/mlir.py: check_jaxpr_constants is for flag off, log_closed_over_constant
+    for flag on
 way round: none; constparity sites lists what a command captures
 """
 

@@ -37,24 +37,32 @@ def card(line, state):
     shown = OnRelease(jax="0.13", state=state, engine=None, seen=seen)
     fields = {
         name: getattr(line, name)
-        for name in ("name", "title", "kind", "who", "origin", "way_round", "fault", "right")
-    }
+        for name in (
+            "name", "title", "kind", "effect", "who", "origin", "way_round", "fault", "right",
+            "by_design", "code",
+        )
+    }  # fmt: skip
     made = ScoreLine(**fields, file="a.py", program="print(1)", releases=(shown,))
-    release = Release(jax="0.13", jaxlib="0.13", python="3.13.0")
+    release = Release(jax="0.13", jaxlib="0.13", python="3.13.0", platform="cpu")
     return Scorecard(
         created="2026-01-01", constparity="0.1.0", inputs="abc", releases=(release,), lines=(made,)
     )
 
 
 @pytest.mark.parametrize(
-    ("state", "status"),
+    ("name", "state", "status"),
     [
-        ("open", 1), ("new", 1), ("changed", 1), ("not known", 2), ("mended", 0), ("right", 0),
-        ("not in this release", 0), ("no process starts", 2),
+        ("committed_outputs", "open", 1), ("committed_outputs", "new", 1),
+        ("committed_outputs", "changed", 1), ("committed_outputs", "not known", 2),
+        ("committed_outputs", "mended", 0), ("committed_outputs", "right", 0),
+        ("closure_convert", "not in this release", 0), ("closure_convert", "no process starts", 2),
+        # What is by design, in both modes, or mended by the flip does not stand against it.
+        ("jaxpr_consts", "open", 0), ("typed_keys", "open", 0), ("export_copies", "open", 0),
+        ("typed_keys", "changed", 1), ("export_copies", "not known", 2),
     ],
 )  # fmt: skip
-def test_the_exit_status_is_of_the_newest_release(run, state, status):
-    assert run(state, "-q", "typed_keys")[0] == status
+def test_the_exit_status_is_of_the_newest_release(run, name, state, status):
+    assert run(state, "-q", name)[0] == status
 
 
 def test_a_line_by_name_with_what_it_showed(run, tmp_path):
@@ -65,7 +73,7 @@ def test_a_line_by_name_with_what_it_showed(run, tmp_path):
         0,
         {"lines": ["typed_keys"], "pythons": [Path(sys.executable)], "jobs": 3},
     )
-    assert printed.out.startswith("scorecard of the flip, jax 0.13: 1 open\n")
+    assert printed.out.startswith("scorecard of the flip, jax 0.13: 1 in both modes\n")
     assert "JAX, flag on" in printed.out
     assert json.loads(report.read_text())["lines"][0]["releases"][0]["seen"][1]["text"] == "2.0"
 

@@ -67,13 +67,14 @@ def found(tmp_path_factory):
 
 
 def states_on_page():
-    """The state of each line on each release, by the first table of the page."""
+    """The state of each line on each release, by the tables of the page."""
     row = r"^\| [a-z ]+ \| (\w+) \| .*? \| (.*) \| [^|]+ \|$"
-    (_, titles), *rows = re.findall(row, PAGE.partition("## The lines")[0], re.MULTILINE)
-    releases = titles.replace("jax ", "").split(" | ")
+    rows = re.findall(row, PAGE.partition("## The lines")[0], re.MULTILINE)
+    releases = rows[0][1].replace("jax ", "").split(" | ")
     return {
         name: dict(zip(releases, states.replace("*", "").split(" | "), strict=True))
         for name, states in rows
+        if name != "line"  # the titles of each table
     }
 
 

@@ -67,6 +67,24 @@ def test_state(line, off, on, before, expected):
     assert state(line, off, on, before) == expected
 
 
+@pytest.mark.parametrize(
+    ("off", "on", "right", "expected"),
+    [
+        ("1", "2", "", "against the flip"),
+        ("1", "2", "by design: it is the change\n", "by design"),
+        ("1", "2", "right on: 3\n", "against the flip"),
+        ("1", "1", "right on: 2\n", "in both modes"),
+        ("1", "2", "right off: 3\n", "in both modes"),
+        ("1", "2", "right off: 2\n", "mended by the flip"),
+    ],
+)
+def test_what_the_flip_does_to_a_fault(tmp_path, off, on, right, expected):
+    file = tmp_path / "line.py"
+    stated = STATED.replace("0 copies", off).replace("ValueError: no ...", on)
+    file.write_text(stated.replace("right on: 1 copy\n", right))
+    assert read(file).effect == expected
+
+
 def test_what_a_program_states(line):
     assert (line.title, line.origin) == ("Something.", "somewhere, on two lines")
     assert line.fault == ("0 copies", "ValueError: no ...")
