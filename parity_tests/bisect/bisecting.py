@@ -14,7 +14,7 @@ from parity_tests.advice import advice
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, Runner, Until, check_reached
 from parity_tests.bisect.search import Question, Search, bound
-from parity_tests.bisect.sites import Flips, Site, Told
+from parity_tests.bisect.sites import Flips, Site
 from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.observe.environment import version
 from reports.rows.bisection import (
@@ -61,8 +61,7 @@ class Bisecting:
 
         Raises `CommandError` where the command cannot be asked.
         """
-        before = self._one(_NONE, 1, "with nothing flipped")
-        self._check_reached()
+        before = self._before()
         if before.fails:
             return self._fails_before()
         after = self._one(_ALL, 1, "with everything flipped")
@@ -95,15 +94,14 @@ class Bisecting:
 
     # -- the ends ----------------------------------------------------------------------------------
 
-    def _check_reached(self) -> None:
-        """Raise where no process of the command can be switched."""
-        run = self.kept.runs_of(str(_NONE))[0]
-        told = Told(
-            processes=list(run.processes),
-            interpreters=run.interpreters,
-            not_switched=self.kept.not_switched,
-        )
-        check_reached(told, run.ended)
+    def _before(self) -> KeptRun:
+        """Return the first run; raise where none of its processes can be switched."""
+        if kept := self.kept.runs_of(str(_NONE)):
+            return kept[0]
+        self.progress("with nothing flipped")
+        ended = self.runner.flipped(_NONE)
+        check_reached(ended, _last_line(ended.output))
+        return self._kept(str(_NONE), ended)
 
     def _fails_before(self) -> Bisection:
         run = self.kept.runs_of(str(_NONE))[0]
@@ -167,7 +165,7 @@ class Bisecting:
             for n in range(1, _RUNS_OF_A_FLAKY + 1)
         ]
         share = max(sum(fails), 0.1) / (len(fails) + 2)  # a little less often than was seen
-        missed = _MISSED / bound(len(self.kept.sites))  # in one question of the search
+        missed = _MISSED / self._bound  # in one question of the search
         repeats = math.ceil(math.log(missed) / math.log(1 - share))
         how_often = f"with everything flipped {sum(fails)} of {len(fails)} runs failed"
         if repeats > _MOST_REPEATS:
@@ -261,6 +259,10 @@ class Bisecting:
 
     # -- runs --------------------------------------------------------------------------------------
 
+    @property
+    def _bound(self) -> int:
+        return bound(len(self.kept.sites), self.at_once)
+
     def _one(self, flips: Flips, number: int, words: str) -> KeptRun:
         """Return the n-th run of a question, which is run where it is not kept."""
         kept = self.kept.runs_of(str(flips))
@@ -304,7 +306,8 @@ class Bisecting:
             sites=len(self.kept.sites),
             sets=tuple(sets),
             runs=sum(not run.name.startswith("stock") for run in self.kept.all_runs()),
-            bound=bound(len(self.kept.sites)),
+            at_once=self.at_once,
+            bound=self._bound,
             repeats=self._repeats,
             confidence=self._confidence,
             stock=StockEnds(**stock),

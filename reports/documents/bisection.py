@@ -75,7 +75,8 @@ def effort(found: Bisection) -> str:
     """Say how many runs a bisection took, and how sure it is where chance has a part."""
     said = (
         f"{counted(found.runs, 'run')} of {counted(found.sites, 'site')}, at most {found.bound} "
-        f"for one culprit; {found.seconds:.0f} s"
+        f"for one culprit{f' with {found.at_once} at once' if found.at_once > 1 else ''}; "
+        f"{found.seconds:.0f} s"
     )
     if found.confidence is None:
         return said

@@ -78,8 +78,11 @@ def test_one_site_is_blamed_within_the_bound_and_confirmed_on_stock(
     runs: Path, at_once: int
 ) -> None:
     found = bisected(Command(flips(7)), runs, at_once=at_once)
-    assert (found.answer, blamed(found), found.bound) == ("found", [[7]], 15)
-    assert at_once > 1 or found.runs <= found.bound
+    bound = {1: 15, 3: 3 * 3 + 9}[at_once]
+    assert (found.answer, blamed(found), found.bound) == ("found", [[7]], bound)
+    assert (found.runs <= bound, found.at_once) == (True, at_once)
+    told = f"at most {bound} for one culprit{' with 3 at once' if at_once == 3 else ''}; "
+    assert told in list(lines(found))[-1]
     assert (found.stock.off, found.stock.on) == (False, True)
     assert (found.sets[0].passes, found.sets[0].fails) == ("none", BY_LINE[7])
     assert found.sets[0].action == advice("inline")
