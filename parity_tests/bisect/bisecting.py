@@ -26,6 +26,10 @@ from reports.rows.bisection import (
 )
 
 _NONE, _ALL = Flips.of("none"), Flips.of("all")
+_LEAVES_STATE = (
+    "with nothing flipped it passed once and failed once: it does not repeat itself, or it leaves "
+    "behind what the next run reads (--reset COMMAND removes that)"
+)
 _RUNS_OF_A_FLAKY = 10
 _MOST_REPEATS = 20
 _MISSED = 0.05  # how likely a failure of a flaky command may be missed in a search
@@ -65,13 +69,10 @@ class Bisecting:
         if before.fails:
             return self._fails_before()
         after = self._one(_ALL, 1, "with everything flipped")
-        # With few sites the bound has no room for it; then stock JAX, flag off, is the second run.
+        # With few sites the bound has no room for it: it is run where stock JAX, flag off, fails.
         has_room = len(self.kept.sites) > _FEW_SITES
-        if has_room and self._one(_NONE, 2, "with nothing flipped, again").fails:
-            return self._not_repeatable(
-                "with nothing flipped it passed once and failed once: it does not repeat itself, "
-                "or it leaves behind what the next run reads (--reset COMMAND removes that)"
-            )
+        if has_room and self._fails_again():
+            return self._not_repeatable(_LEAVES_STATE)
         listed = Flips.only(self.kept.sites)
         words = "with each listed site flipped"
         again = self._one(listed, 1, words) if self.kept.sites else before
@@ -155,6 +156,9 @@ class Bisecting:
             f"command said: {_last_line(on.said)}{f' -> {helps}' if helps else ''}",
         )
 
+    def _fails_again(self) -> bool:
+        return self._one(_NONE, 2, "with nothing flipped, again").fails
+
     def _not_repeatable(self, why: str) -> Bisection:
         return self._answer("not repeatable", why)
 
@@ -196,9 +200,15 @@ class Bisecting:
                 "its answers contradict each other: what fails with some sites flipped passes "
                 "with them and others"
             )
+        off = self._stock(flag=False)
+        if off.fails and self._fails_again():
+            return self._not_repeatable(_LEAVES_STATE)
         if self.options:
-            return self._answer("found", "stock JAX was not asked, since it knows no policy", sets)
-        off, on = self._stock(flag=False), self._stock(flag=True)
+            whether = "fails" if off.fails else "passes"
+            return self._answer(
+                "found", f"stock JAX, which knows no policy, {whether} with its flag off", sets
+            )
+        on = self._stock(flag=True)
         for number in range(2, _RUNS_ON_STOCK + 1):
             # What depends on chance, as where an array lies in memory, does not fail each time.
             on = on if on.fails or off.fails else self._stock(flag=True, number=number)

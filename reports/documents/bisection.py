@@ -55,6 +55,17 @@ def headline(found: Bisection) -> str:
     """
     if found.answer != "found":
         return f"bisect: {_HEADS[found.answer]}"
+    return (
+        f"{_blamed(found)}{'' if _is_confirmed(found) else ', and stock JAX does not confirm it'}"
+    )
+
+
+def _is_confirmed(found: Bisection) -> bool:
+    """Say whether no end that was run on stock JAX speaks against it."""
+    return not found.stock.off and found.stock.on is not False
+
+
+def _blamed(found: Bisection) -> str:
     if len(found.sets) == 1:
         count = len(found.sets[0].sites)
         if count == 1:

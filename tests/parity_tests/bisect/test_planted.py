@@ -62,7 +62,7 @@ IN_TESTS = {
     "guarded": (ADDING, SMOOTHING),
     "text_of_module": (f"{EINSUM}test_jax_with_constants",),
     "memory": (f"{MONITORING}test_snapshot", UPDATE),
-    "twice": (f"{FACTORIZED}test_gradient_accumulation",),
+    "twice": (f"{FACTORIZED}test_gradient_accumulation0",),
     "derivative": ("optax.contrib._privacy_test",),
     "scanned": ("optax.tree_utils._random_test::RandomTest::test_tree_split_key_like", UPDATE),
     "model": (f"{POLYNOMIAL}::test_linear", UPDATE),
