@@ -37,7 +37,7 @@ UPDATE = "optax._src.update_test"
 ADDING = "optax.transforms._adding_test::AddingTest::test_add_decayed_weights"
 FACTORIZED = "optax._src.factorized_test::FactorizedTest::"
 MONITORING = "optax.transforms._monitoring_test::MonitoringTest::"
-POLYNOMIAL = "optax.schedules._schedule_test::PolynomialTest"
+CONSTRAINING = "optax.transforms._constraining_test::ConstraintsTest::"
 EINSUM = "opt_einsum.tests.test_backends::"
 MANY = (
     SMOOTHING, CASTING, UPDATE, f"{FACTORIZED}test_scale_by_factored_rms", f"{EINSUM}test_jax",
@@ -53,7 +53,7 @@ IN_TESTS = {
     "chaos": ("optax.transforms._layouts_test", UPDATE),
     "helper_of_a_helper": (f"{MONITORING}test_monitor", UPDATE),
     "together": (CASTING, UPDATE),
-    "thread": (POLYNOMIAL,),
+    "thread": (f"{CONSTRAINING}test_zero_nans", UPDATE),
     "child": (ADDING, UPDATE),
     "flaky": (CASTING,),
     "placement": ("optax._src.lookahead_test",),
@@ -65,7 +65,7 @@ IN_TESTS = {
     "twice": (f"{FACTORIZED}test_gradient_accumulation0",),
     "derivative": ("optax.contrib._privacy_test",),
     "scanned": ("optax.tree_utils._random_test::RandomTest::test_tree_split_key_like", UPDATE),
-    "model": (f"{POLYNOMIAL}::test_linear", UPDATE),
+    "model": (f"{CONSTRAINING}test_keep_params_nonnegative",),
     "equinox_reader": ("optax.schedules._join_test", UPDATE),
     "optimiser": ("optax.transforms._freezing_test::FreezeTest::test_nested_freeze_all", UPDATE),
     "nothing": MANY,

@@ -204,6 +204,29 @@ def test_what_a_command_does_to_its_process_hides_no_site_and_mixes_none(
     assert codes == {2: "return 2 * x + table", 10: "def __call__(self, x):"}
 
 
+IN_ANY_ORDER = """\
+import threading
+import jax, jax.numpy as jnp
+tables = {f"table{n}": jnp.arange(20.0 + n) for n in range(8)}
+def added(name):
+    return jax.jit(lambda x: x + tables[name])(1.0)
+for name in set(tables):
+    threading.Thread(target=added, args=[name]).start()
+jax.jit(lambda x: [x * tables[name] for name in set(tables)])(1.0)
+print(list(set(tables)))
+"""
+
+
+def test_sites_are_the_same_whatever_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, orders = list[set[str]](), set[str]()
+    for seed in "12":
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        ended = Runner(python(IN_ANY_ORDER)).flipped(NONE)
+        orders.add(ended.output)
+        found.append(set(ended.told.sites))
+    assert (len(orders), len(found[0]), found[0] ^ found[1]) == (2, 2 + 2 * 8, set())
+
+
 def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) -> None:
     for name in ("reports", "engine"):
         (tmp_path / name).mkdir()

@@ -91,7 +91,7 @@ WRAPPED = {
     "chaos": "optax.transforms._layouts.flatten",
     "helper_of_a_helper": "optax.transforms._monitoring.monitor",
     "together": "optax.tree_utils.tree_cast",
-    "thread": "optax.schedules._schedule.polynomial_schedule",
+    "thread": "optax.transforms._constraining.zero_nans",
     "child": "optax.transforms._adding.add_decayed_weights",
     "flaky": "optax.tree_utils.tree_cast",
     "placement": "optax._src.lookahead.lookahead",
@@ -103,7 +103,7 @@ WRAPPED = {
     "twice": "optax.transforms._accumulation.MultiSteps",
     "derivative": "optax.contrib._privacy.differentially_private_aggregate",
     "scanned": "optax.tree_utils.tree_split_key_like",
-    "model": "optax.schedules._schedule.polynomial_schedule",
+    "model": "optax.transforms._constraining.keep_params_nonnegative",
     "equinox_reader": "optax.schedules._join.join_schedules",
     "optimiser": "optax.transforms._freezing.freeze",
 }
