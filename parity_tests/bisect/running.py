@@ -349,17 +349,17 @@ def check_reached(ended: Ended | EndedHere, said: str = "") -> None:
     last = f": {said}" if said else ""
     if is_early and told.interpreters:
         raise NoJaxError(
-            f"the command ended ({ended.word}) before any of its processes imported JAX{last}",
+            f"the command ({ended.word}) had not imported JAX yet, in any of its processes{last}",
             is_early=True,
         )
     if told.interpreters:
         raise NoJaxError(
             f"the command ({ended.word}) imports no JAX, in any of its processes", is_early=False
         )
-    how = f"ended ({ended.word}) and had started" if is_early else f"({ended.word}) starts"
+    how = "had started no Python process yet" if is_early else "starts no Python process"
     raise NoJaxError(
-        f"the command {how} no Python process that reads our start-up file: it starts no Python, "
-        f"or with -I, -E, -S or `env -i`, or sets PYTHONPATH itself{last if is_early else ''}",
+        f"the command ({ended.word}) {how} that reads our start-up file: it starts no Python, or "
+        f"with -I, -E, -S or `env -i`, or sets PYTHONPATH itself{last if is_early else ''}",
         is_early=is_early,
     )
 

@@ -26,7 +26,7 @@ def python(code: str) -> list[str]:
 # -- what cannot be asked --------------------------------------------------------------------------
 
 IMPORTS_NONE = "imports no JAX, in any of its processes"
-FAILS_EARLY = "the command ended (exit status 1) before any of its processes imported JAX"
+FAILS_EARLY = "the command (exit status 1) had not imported JAX yet, in any of its processes"
 READS_NONE = (
     "starts no Python process that reads our start-up file: it starts no Python, or with -I, -E, "
     "-S or `env -i`, or sets PYTHONPATH itself"
@@ -45,15 +45,15 @@ SHUT_OUT = "keeps Python from its environment, by which the sites are switched: 
         ([PYTHON, "-bEs", "a.py"], 4, f"python -E {SHUT_OUT}"),
         (["env", "-u", "A", "-i", PYTHON, "a.py"], 4, f"env -i {SHUT_OUT}"),
         (["--timeout", "3", "--", *python("import time; time.sleep(60)")], 2,
-         "the command ended (no end after 3 s) before any of its processes imported JAX"),
+         "the command (no end after 3 s) had not imported JAX yet, in any of its processes"),
         (python("import os; os.kill(os.getpid(), 9)"), 2,
-         "the command ended (ended by SIGKILL) before any of its processes imported JAX"),
+         "the command (ended by SIGKILL) had not imported JAX yet, in any of its processes"),
         (python("import gone, jax"), 2,
          f"{FAILS_EARLY}: ModuleNotFoundError: No module named 'gone'"),
         (["--until", "text:gone", "--", *python("import gone, jax")], 2, FAILS_EARLY),
         (["--until", "value:(.*) 1", "--", *python("import gone, jax")], 2, FAILS_EARLY),
-        (["sh", "-c", "echo gone; exit 3"], 2, "the command ended (exit status 3) and had started "
-         "no Python process that reads our start-up file: it starts no Python, or with -I"),
+        (["sh", "-c", "echo gone; exit 3"], 2, "the command (exit status 3) had started no Python "
+         "process yet that reads our start-up file: it starts no Python, or with -I"),
         (["--until", "text:(", "--", "true"], 4, "'(' is no regular expression: missing )"),
         (["--until", "value:( 1", "--", "true"], 4, "'(' is no regular expression: missing )"),
         (["--until", "value:loss 1.2.3", "--", "true"], 4, "'value:loss 1.2.3' is no way to fail"),

@@ -91,8 +91,8 @@ def test_what_a_command_captured_is_listed_although_it_failed(seen: dict[str, An
         ([sys.executable, "-I", "a.py"], 4, "-I keeps Python from its environment"),
         ([sys.executable, "-c", ""], 5, "(exit status 0) imports no JAX, in any of its processes"),
         (["true"], 5, "the command (exit status 0) starts no Python process that reads"),
-        (["false"], 2, "ended (exit status 1) and had started no Python process that reads"),
-        ([sys.executable, "-c", "gone"], 2, "ended (exit status 1) before any of its processes"),
+        (["false"], 2, "(exit status 1) had started no Python process yet that reads our"),
+        ([sys.executable, "-c", "gone"], 2, "(exit status 1) had not imported JAX yet, in any of"),
     ],
 )
 def test_a_command_that_captures_nothing_is_answered_in_a_sentence(
