@@ -14,7 +14,7 @@ from parity_tests.advice import advice
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, Runner, Until, check_reached
 from parity_tests.bisect.search import Question, Search, bound
-from parity_tests.bisect.sites import Flips, Site, Told
+from parity_tests.bisect.sites import Flips, Site
 from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.observe.environment import version
 from reports.rows.bisection import (
@@ -26,6 +26,10 @@ from reports.rows.bisection import (
 )
 
 _NONE, _ALL = Flips.of("none"), Flips.of("all")
+_LEAVES_STATE = (
+    "with nothing flipped it passed once and failed once: it does not repeat itself, or it leaves "
+    "behind what the next run reads (--reset COMMAND removes that)"
+)
 _RUNS_OF_A_FLAKY = 10
 _MOST_REPEATS = 20
 _MISSED = 0.05  # how likely a failure of a flaky command may be missed in a search
@@ -61,18 +65,14 @@ class Bisecting:
 
         Raises `CommandError` where the command cannot be asked.
         """
-        before = self._one(_NONE, 1, "with nothing flipped")
-        self._check_reached()
+        before = self._before()
         if before.fails:
             return self._fails_before()
         after = self._one(_ALL, 1, "with everything flipped")
-        # With few sites the bound has no room for it; then stock JAX, flag off, is the second run.
+        # With few sites the bound has no room for it: it is run where stock JAX, flag off, fails.
         has_room = len(self.kept.sites) > _FEW_SITES
-        if has_room and self._one(_NONE, 2, "with nothing flipped, again").fails:
-            return self._not_repeatable(
-                "with nothing flipped it passed once and failed once: it does not repeat itself, "
-                "or it leaves behind what the next run reads (--reset COMMAND removes that)"
-            )
+        if has_room and self._fails_again():
+            return self._not_repeatable(_LEAVES_STATE)
         listed = Flips.only(self.kept.sites)
         words = "with each listed site flipped"
         again = self._one(listed, 1, words) if self.kept.sites else before
@@ -95,15 +95,14 @@ class Bisecting:
 
     # -- the ends ----------------------------------------------------------------------------------
 
-    def _check_reached(self) -> None:
-        """Raise where no process of the command can be switched."""
-        run = self.kept.runs_of(str(_NONE))[0]
-        told = Told(
-            processes=list(run.processes),
-            interpreters=run.interpreters,
-            not_switched=self.kept.not_switched,
-        )
-        check_reached(told, run.ended)
+    def _before(self) -> KeptRun:
+        """Return the first run; raise where none of its processes can be switched."""
+        if kept := self.kept.runs_of(str(_NONE)):
+            return kept[0]
+        self.progress("with nothing flipped")
+        ended = self.runner.flipped(_NONE)
+        check_reached(ended, _last_line(ended.output))
+        return self._kept(str(_NONE), ended)
 
     def _fails_before(self) -> Bisection:
         run = self.kept.runs_of(str(_NONE))[0]
@@ -157,6 +156,9 @@ class Bisecting:
             f"command said: {_last_line(on.said)}{f' -> {helps}' if helps else ''}",
         )
 
+    def _fails_again(self) -> bool:
+        return self._one(_NONE, 2, "with nothing flipped, again").fails
+
     def _not_repeatable(self, why: str) -> Bisection:
         return self._answer("not repeatable", why)
 
@@ -167,7 +169,7 @@ class Bisecting:
             for n in range(1, _RUNS_OF_A_FLAKY + 1)
         ]
         share = max(sum(fails), 0.1) / (len(fails) + 2)  # a little less often than was seen
-        missed = _MISSED / bound(len(self.kept.sites))  # in one question of the search
+        missed = _MISSED / self._bound  # in one question of the search
         repeats = math.ceil(math.log(missed) / math.log(1 - share))
         how_often = f"with everything flipped {sum(fails)} of {len(fails)} runs failed"
         if repeats > _MOST_REPEATS:
@@ -198,9 +200,15 @@ class Bisecting:
                 "its answers contradict each other: what fails with some sites flipped passes "
                 "with them and others"
             )
+        off = self._stock(flag=False)
+        if off.fails and self._fails_again():
+            return self._not_repeatable(_LEAVES_STATE)
         if self.options:
-            return self._answer("found", "stock JAX was not asked, since it knows no policy", sets)
-        off, on = self._stock(flag=False), self._stock(flag=True)
+            whether = "fails" if off.fails else "passes"
+            return self._answer(
+                "found", f"stock JAX, which knows no policy, {whether} with its flag off", sets
+            )
+        on = self._stock(flag=True)
         for number in range(2, _RUNS_ON_STOCK + 1):
             # What depends on chance, as where an array lies in memory, does not fail each time.
             on = on if on.fails or off.fails else self._stock(flag=True, number=number)
@@ -261,6 +269,10 @@ class Bisecting:
 
     # -- runs --------------------------------------------------------------------------------------
 
+    @property
+    def _bound(self) -> int:
+        return bound(len(self.kept.sites), self.at_once)
+
     def _one(self, flips: Flips, number: int, words: str) -> KeptRun:
         """Return the n-th run of a question, which is run where it is not kept."""
         kept = self.kept.runs_of(str(flips))
@@ -304,7 +316,8 @@ class Bisecting:
             sites=len(self.kept.sites),
             sets=tuple(sets),
             runs=sum(not run.name.startswith("stock") for run in self.kept.all_runs()),
-            bound=bound(len(self.kept.sites)),
+            at_once=self.at_once,
+            bound=self._bound,
             repeats=self._repeats,
             confidence=self._confidence,
             stock=StockEnds(**stock),

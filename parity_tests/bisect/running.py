@@ -35,7 +35,14 @@ class CommandError(Exception):
 
 
 class NoJaxError(CommandError):
-    """A command imports no JAX in any of its processes that can be reached."""
+    """No process of a command that can be reached imported JAX.
+
+    `is_early`: it failed or was ended, and may have imported JAX later.
+    """
+
+    def __init__(self, message: str, *, is_early: bool) -> None:
+        super().__init__(message)
+        self.is_early = is_early
 
 
 @dataclass(frozen=True)
@@ -327,22 +334,33 @@ def _not_started(command: Sequence[str], error: OSError) -> CommandError:
     return CommandError(f"{command[0]!r} cannot be started: {reason}")
 
 
-def check_reached(told: Told, ended: str) -> None:
-    """Raise where no process of a command could be switched; `ended` says how it ended."""
+def check_reached(ended: Ended | EndedHere, said: str = "") -> None:
+    """Raise where no process of a command could be switched; `said` is the last that it printed."""
+    told, is_early = ended.told, ended.word != _word(0)
     if any(not each["error"] for each in told.processes):
         return
     if told.processes:
         raise CommandError(f"its sites cannot be switched: {told.processes[0]['error']}")
     if told.not_switched:
         raise CommandError(
-            f"the command ({ended}) imports no JAX in the processes that can be switched, and one "
-            f"cannot: {min(told.not_switched)}"
+            f"the command ({ended.word}) imports no JAX in the processes that can be switched, and "
+            f"one cannot: {min(told.not_switched)}"
+        )
+    last = f": {said}" if said else ""
+    if is_early and told.interpreters:
+        raise NoJaxError(
+            f"the command ({ended.word}) had not imported JAX yet, in any of its processes{last}",
+            is_early=True,
         )
     if told.interpreters:
-        raise NoJaxError(f"the command ({ended}) imports no JAX, in any of its processes")
+        raise NoJaxError(
+            f"the command ({ended.word}) imports no JAX, in any of its processes", is_early=False
+        )
+    how = "had started no Python process yet" if is_early else "starts no Python process"
     raise NoJaxError(
-        f"the command ({ended}) starts no Python process that reads our start-up file: it "
-        "starts no Python, or with -I, -E, -S or `env -i`, or sets PYTHONPATH itself"
+        f"the command ({ended.word}) {how} that reads our start-up file: it starts no Python, or "
+        f"with -I, -E, -S or `env -i`, or sets PYTHONPATH itself{last if is_early else ''}",
+        is_early=is_early,
     )
 
 

@@ -20,14 +20,19 @@ Question = Sequence[str]
 Ask = Callable[[Sequence[Question]], Sequence[bool]]
 
 
-def bound(sites: int) -> int:
+def bound(sites: int, at_once: int = 1) -> int:
     """Return the most runs that are allowed for one culprit of so many sites.
+
+    Runs that go at once count one by one: they take fewer rounds, and more runs.
 
     Example::
 
         bound(1000) == 23
     """
-    return 2 * math.ceil(math.log2(max(sites, 1))) + 3
+    rounds, left = 0, max(sites, 1)
+    while left > 1:
+        rounds, left = rounds + 1, -(-left // (at_once + 1))
+    return at_once * rounds + math.ceil(math.log2(max(sites, 1))) + 3
 
 
 @dataclass

@@ -19,6 +19,7 @@ from reports.kinds import formats_of
 if TYPE_CHECKING:
     from engine.configuration.policy_table import Entry
     from parity_tests.bisect.kept_runs import KeptRuns
+    from parity_tests.bisect.running import NoJaxError
     from parity_tests.bisect.sites import Told
 
 Command = Annotated[
@@ -38,6 +39,12 @@ _CODES = {
     "not repeatable": Exit.COULD_NOT_COMPARE,
     "not reached": Exit.COULD_NOT_COMPARE,
 }
+
+
+def no_jax(context: typer.Context, error: NoJaxError) -> None:
+    """Say that a command imported no JAX, and set the exit status of that."""
+    complain(str(error))
+    context.obj.code = Exit.COULD_NOT_COMPARE if error.is_early else Exit.NOTHING_COLLECTED
 
 
 def bisect(
@@ -174,9 +181,7 @@ def bisect(
         try:
             found = bisecting.run()
         except NoJaxError as error:
-            file.unlink(missing_ok=True)
-            complain(str(error))
-            context.obj.code = Exit.NOTHING_COLLECTED
+            no_jax(context, error)
             return
         except CommandError as error:
             if len(kept.all_runs()) < 2:  # else an end was passed, and it goes on from there

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.bisect import Command
+from parity_tests.cli.bisect import Command, no_jax
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
+from parity_tests.cli.exit_codes import Exit, check_engine_runs, fail, interrupted
 from parity_tests.cli.options import OUTPUT
 from reports.kinds import formats_of
 
@@ -73,10 +73,9 @@ def sites(
         ended = run_here(
             command, Flips.of("none"), output=_STANDARD_ERROR if takes_output else None
         )
-        check_reached(ended.told, ended.word)
+        check_reached(ended)
     except NoJaxError as error:
-        complain(str(error))
-        context.obj.code = Exit.NOTHING_COLLECTED
+        no_jax(context, error)
         return
     except CommandError as error:
         fail(str(error))

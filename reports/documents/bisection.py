@@ -55,6 +55,17 @@ def headline(found: Bisection) -> str:
     """
     if found.answer != "found":
         return f"bisect: {_HEADS[found.answer]}"
+    return (
+        f"{_blamed(found)}{'' if _is_confirmed(found) else ', and stock JAX does not confirm it'}"
+    )
+
+
+def _is_confirmed(found: Bisection) -> bool:
+    """Say whether no end that was run on stock JAX speaks against it."""
+    return not found.stock.off and found.stock.on is not False
+
+
+def _blamed(found: Bisection) -> str:
     if len(found.sets) == 1:
         count = len(found.sets[0].sites)
         if count == 1:
@@ -75,7 +86,8 @@ def effort(found: Bisection) -> str:
     """Say how many runs a bisection took, and how sure it is where chance has a part."""
     said = (
         f"{counted(found.runs, 'run')} of {counted(found.sites, 'site')}, at most {found.bound} "
-        f"for one culprit; {found.seconds:.0f} s"
+        f"for one culprit{f' with {found.at_once} at once' if found.at_once > 1 else ''}; "
+        f"{found.seconds:.0f} s"
     )
     if found.confidence is None:
         return said

@@ -60,7 +60,8 @@ class Bisection(Row):
     - `sites`: how many there are; `together`: programs whose arrays are flipped with their form,
       and why; `not_reached`: arrays that JAX captures by itself, in control flow, checkpoints and
       derivatives outside of jit, and under `jax.pmap`.
-    - `runs`: how many runs the search took; `bound`: the most for one culprit.
+    - `runs`: how many runs the search took, `at_once` how many went at once; `bound`: the most for
+      one culprit.
     - `repeats`: how often each question was run; `confidence` that no failure was missed.
     - `processes`: the versions of JAX in processes that were switched; `not_switched`: why others
       were not, or which line started them.
@@ -79,6 +80,7 @@ class Bisection(Row):
     sets: tuple[BlamedSet, ...] = ()
     runs: int
     bound: int
+    at_once: int = 1
     repeats: int = 1
     confidence: float | None = None
     stock: StockEnds = StockEnds()

@@ -78,8 +78,11 @@ def test_one_site_is_blamed_within_the_bound_and_confirmed_on_stock(
     runs: Path, at_once: int
 ) -> None:
     found = bisected(Command(flips(7)), runs, at_once=at_once)
-    assert (found.answer, blamed(found), found.bound) == ("found", [[7]], 15)
-    assert at_once > 1 or found.runs <= found.bound
+    bound = {1: 15, 3: 3 * 3 + 9}[at_once]
+    assert (found.answer, blamed(found), found.bound) == ("found", [[7]], bound)
+    assert (found.runs <= bound, found.at_once) == (True, at_once)
+    told = f"at most {bound} for one culprit{' with 3 at once' if at_once == 3 else ''}; "
+    assert told in list(lines(found))[-1]
     assert (found.stock.off, found.stock.on) == (False, True)
     assert (found.sets[0].passes, found.sets[0].fails) == ("none", BY_LINE[7])
     assert found.sets[0].action == advice("inline")
@@ -222,6 +225,9 @@ def test_a_command_that_fails_with_nothing_flipped(
 
 def test_the_engine_is_to_blame_where_stock_jax_passes_in_both_modes(runs: Path) -> None:
     found = bisected(Command(flips(7), stock=(False, False)), runs)
+    assert next(lines(found)) == (
+        "bisect: 1 site of 40 makes the command fail, and stock JAX does not confirm it"
+    )
     assert found.detail == (
         "stock JAX does not confirm it: it passes with its flag on, 3 times. What fails is "
         "constparity's engine, or depends on chance, as where an array lies in memory"
@@ -287,11 +293,39 @@ def test_a_command_that_seldom_fails_is_refused(runs: Path) -> None:
 def test_a_command_that_fails_before_the_flip_once_leaves_something_behind(runs: Path) -> None:
     state = iter([False, True, True])
     found = bisected(Command(lambda asked: next(state)), runs)
-    assert (found.answer, found.detail) == (
-        "not repeatable",
-        "with nothing flipped it passed once and failed once: it does not repeat itself, or it "
-        "leaves behind what the next run reads (--reset COMMAND removes that)",
-    )
+    assert (found.answer, found.detail) == ("not repeatable", LEAVES_STATE)
+
+
+LEAVES_STATE = (
+    "with nothing flipped it passed once and failed once: it does not repeat itself, or it leaves "
+    "behind what the next run reads (--reset COMMAND removes that)"
+)
+
+
+def with_one_site(fails: Callable[[Flips], bool], *stock: bool) -> Command:
+    command = Command(fails, stock)
+    command.told.sites = {SITES[7].id: SITES[7]}
+    return command
+
+
+def test_no_site_is_blamed_for_what_a_command_of_few_sites_leaves_behind(runs: Path) -> None:
+    asked = list[Flips]()  # the first run passes, and leaves what all the others read
+
+    def fails(flips: Flips) -> bool:
+        asked.append(flips)
+        return len(asked) > 1
+
+    found = bisected(with_one_site(fails, True, True), runs)
+    assert (found.answer, found.sets, found.detail) == ("not repeatable", (), LEAVES_STATE)
+
+
+def test_a_failure_of_stock_jax_alone_before_the_flip_is_said_first(runs: Path) -> None:
+    found = bisected(with_one_site(flips(7), True, True), runs)
+    assert [found.answer, *lines(found)][:2] == [
+        "found",
+        "bisect: 1 site of 1 makes the command fail, and stock JAX does not confirm it",
+    ]
+    assert "it fails with its flag off as well (exit status 1)" in found.detail
 
 
 def test_an_interrupted_search_goes_on_after_what_was_run(runs: Path) -> None:

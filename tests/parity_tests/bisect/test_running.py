@@ -26,6 +26,7 @@ def python(code: str) -> list[str]:
 # -- what cannot be asked --------------------------------------------------------------------------
 
 IMPORTS_NONE = "imports no JAX, in any of its processes"
+FAILS_EARLY = "the command (exit status 1) had not imported JAX yet, in any of its processes"
 READS_NONE = (
     "starts no Python process that reads our start-up file: it starts no Python, or with -I, -E, "
     "-S or `env -i`, or sets PYTHONPATH itself"
@@ -43,8 +44,16 @@ SHUT_OUT = "keeps Python from its environment, by which the sites are switched: 
         ([PYTHON, "-I", "a.py"], 4, f"python -I {SHUT_OUT}"),
         ([PYTHON, "-bEs", "a.py"], 4, f"python -E {SHUT_OUT}"),
         (["env", "-u", "A", "-i", PYTHON, "a.py"], 4, f"env -i {SHUT_OUT}"),
-        (["--timeout", "3", "--", *python("import time; time.sleep(60)")], 5,
-         f"the command (no end after 3 s) {IMPORTS_NONE}"),
+        (["--timeout", "3", "--", *python("import time; time.sleep(60)")], 2,
+         "the command (no end after 3 s) had not imported JAX yet, in any of its processes"),
+        (python("import os; os.kill(os.getpid(), 9)"), 2,
+         "the command (ended by SIGKILL) had not imported JAX yet, in any of its processes"),
+        (python("import gone, jax"), 2,
+         f"{FAILS_EARLY}: ModuleNotFoundError: No module named 'gone'"),
+        (["--until", "text:gone", "--", *python("import gone, jax")], 2, FAILS_EARLY),
+        (["--until", "value:(.*) 1", "--", *python("import gone, jax")], 2, FAILS_EARLY),
+        (["sh", "-c", "echo gone; exit 3"], 2, "the command (exit status 3) had started no Python "
+         "process yet that reads our start-up file: it starts no Python, or with -I"),
         (["--until", "text:(", "--", "true"], 4, "'(' is no regular expression: missing )"),
         (["--until", "value:( 1", "--", "true"], 4, "'(' is no regular expression: missing )"),
         (["--until", "value:loss 1.2.3", "--", "true"], 4, "'value:loss 1.2.3' is no way to fail"),
@@ -193,6 +202,29 @@ def test_what_a_command_does_to_its_process_hides_no_site_and_mixes_none(
     )
     codes = {site.line: site.code for site in ended.told.sites.values() if site.line in (2, 10)}
     assert codes == {2: "return 2 * x + table", 10: "def __call__(self, x):"}
+
+
+IN_ANY_ORDER = """\
+import threading
+import jax, jax.numpy as jnp
+tables = {f"table{n}": jnp.arange(20.0 + n) for n in range(8)}
+def added(name):
+    return jax.jit(lambda x: x + tables[name])(1.0)
+for name in set(tables):
+    threading.Thread(target=added, args=[name]).start()
+jax.jit(lambda x: [x * tables[name] for name in set(tables)])(1.0)
+print(list(set(tables)))
+"""
+
+
+def test_sites_are_the_same_whatever_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    found, orders = list[set[str]](), set[str]()
+    for seed in "12":
+        monkeypatch.setenv("PYTHONHASHSEED", seed)
+        ended = Runner(python(IN_ANY_ORDER)).flipped(NONE)
+        orders.add(ended.output)
+        found.append(set(ended.told.sites))
+    assert (len(orders), len(found[0]), found[0] ^ found[1]) == (2, 2 + 2 * 8, set())
 
 
 def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) -> None:

@@ -37,15 +37,22 @@ class Command:
 
 
 @settings(deadline=None, max_examples=60)
-@given(st.integers(1, 300), st.data())
-def test_one_culprit_is_found_within_the_bound(count: int, data: st.DataObject) -> None:
+@given(st.integers(1, 300), st.integers(1, 5), st.data())
+def test_one_culprit_is_found_within_the_bound(
+    count: int, at_once: int, data: st.DataObject
+) -> None:
     sites = SITES[:count]
     culprit = data.draw(st.sampled_from(sites))
     command = Command([[culprit]])
     command.ask([tuple(sites)])  # the end at which all are flipped
-    assert command.found(sites) == {frozenset([culprit])}
+    assert command.found(sites, at_once) == {frozenset([culprit])}
     others = 2 if count <= 4 else 3  # nothing and everything flipped; nothing, again
-    assert command.runs + others <= bound(count)
+    assert command.runs + others <= bound(count, at_once)
+
+
+def test_the_bound_of_runs_one_by_one_is_that_of_halving() -> None:
+    assert [bound(sites) for sites in (0, 1, 2, 5, 40, 1000)] == [3, 3, 5, 9, 15, 23]
+    assert [bound(1000, at_once) for at_once in (2, 3)] == [2 * 7 + 13, 3 * 5 + 13]
 
 
 @settings(deadline=None, max_examples=40)

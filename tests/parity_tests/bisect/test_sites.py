@@ -90,7 +90,9 @@ def test_what_a_command_captured_is_listed_although_it_failed(seen: dict[str, An
         (["no-such-command"], 4, "'no-such-command' cannot be started: No such file or directory"),
         ([sys.executable, "-I", "a.py"], 4, "-I keeps Python from its environment"),
         ([sys.executable, "-c", ""], 5, "(exit status 0) imports no JAX, in any of its processes"),
-        (["false"], 5, "the command (exit status 1) starts no Python process that reads"),
+        (["true"], 5, "the command (exit status 0) starts no Python process that reads"),
+        (["false"], 2, "(exit status 1) had started no Python process yet that reads our"),
+        ([sys.executable, "-c", "gone"], 2, "(exit status 1) had not imported JAX yet, in any of"),
     ],
 )
 def test_a_command_that_captures_nothing_is_answered_in_a_sentence(

@@ -1,8 +1,8 @@
 """A pytest plugin that plants a site in a library, whose own tests then fail after the flip.
 
 `python -m pytest -p planted_in_tests --planted NAME --pyargs optax.losses._smoothing_test` wraps
-one function of the library. NAME is one below, or one of planted.py, which the wrapped function
-then calls. The line that is to blame ends with `# NAME`.
+one function of the library. NAME is one of WRAPPED: a function below, or one of planted.py, which
+the wrapped function then calls. The line that is to blame ends with `# NAME`.
 """
 
 import functools
@@ -71,25 +71,41 @@ def one_of_many(build_expression):
     return build
 
 
-def of_planted(name, tree_cast):
+def of_planted(name, function):
     """Have the function call a program of planted.py, once, which is to return True."""
     once = functools.cache(getattr(planted, name))
 
-    def cast(tree, dtype):
+    def wrapped(*arguments, **options):
         assert once()
-        return tree_cast(tree, dtype)
+        return function(*arguments, **options)
 
-    return cast
+    return wrapped
 
 
-SMOOTH_LABELS = ("optax.losses._smoothing", "smooth_labels")
-TREE_CAST = ("optax.tree_utils", "tree_cast")
 WRAPPED = {
-    "library_reader": SMOOTH_LABELS,
-    "library_branch": SMOOTH_LABELS,
-    "library_overwritten": TREE_CAST,
-    "library_donated": ("optax._src.factorized", "scale_by_factored_rms"),
-    "one_of_many": ("opt_einsum.backends", "build_expression"),
+    "library_reader": "optax.losses._smoothing.smooth_labels",
+    "library_branch": "optax.losses._smoothing.smooth_labels",
+    "library_overwritten": "optax.tree_utils.tree_cast",
+    "library_donated": "optax._src.factorized.scale_by_factored_rms",
+    "one_of_many": "opt_einsum.backends.build_expression",
+    "chaos": "optax.transforms._layouts.flatten",
+    "helper_of_a_helper": "optax.transforms._monitoring.monitor",
+    "together": "optax.tree_utils.tree_cast",
+    "thread": "optax.transforms._constraining.zero_nans",
+    "child": "optax.transforms._adding.add_decayed_weights",
+    "flaky": "optax.tree_utils.tree_cast",
+    "placement": "optax._src.lookahead.lookahead",
+    "committed": "optax.contrib._complex_valued.split_real_and_imaginary",
+    "two_devices": "scipy.cluster.vq.array_namespace",
+    "guarded": "optax.transforms._adding.add_decayed_weights",
+    "text_of_module": "opt_einsum.backends.evaluate_constants",
+    "memory": "optax.transforms._monitoring.snapshot",
+    "twice": "optax.transforms._accumulation.MultiSteps",
+    "derivative": "optax.contrib._privacy.differentially_private_aggregate",
+    "scanned": "optax.tree_utils.tree_split_key_like",
+    "model": "optax.transforms._constraining.keep_params_nonnegative",
+    "equinox_reader": "optax.schedules._join.join_schedules",
+    "optimiser": "optax.transforms._freezing.freeze",
 }
 
 
@@ -101,7 +117,7 @@ def pytest_configure(config):
     name = config.getoption("--planted")
     if name in ("nothing", "in_a_fixture"):
         return
-    module, attribute = WRAPPED.get(name, TREE_CAST)
+    module, _, attribute = WRAPPED[name].rpartition(".")
     plant = globals().get(name) or functools.partial(of_planted, name)
     module = importlib.import_module(module)
     setattr(module, attribute, plant(getattr(module, attribute)))
