@@ -1,6 +1,6 @@
 """After the flip, a Brax environment cannot step a state that is on a second device.
 
-Title: mjx.put_model commits the model to the first device, which breaks env.step with simplified constants
+Title: With simplified constants env.step fails off device 0: mjx.put_model commits the model
 
 `envs.get_environment("ant")` holds a `System` that `mjx.put_model(mj)` made. Without a `device`,
 `put_model` takes `jax.devices()[0]` and calls `jax.device_put(model, device=device)`, so 123 of the

@@ -10,18 +10,18 @@ compiles. With 1 it is an argument in a given layout, and every call transposes 
     before the flip: 4.0 ms of the processors a call, temporaries of 0.4 MB
     after the flip: 41.5 ms of the processors a call, temporaries of 33.9 MB
 
-(jax 0.10.2, CPU; 3.9 and 41.0 ms on 0.12.0.1; 2026-11-27.) s2fft's `forward_transform_jax` has this line. It also
-converts the kernel to complex64, which is not the cause: a kernel that is captured as complex64
-costs as much. No jaxpr shows the transposition, for the equation is the same in both modes; the
-optimised HLO has a `transpose` of a parameter that is a `constant` before the flip.
+(jax 0.10.2, CPU; 3.9 and 41.0 ms on 0.12.0.1; 2026-11-27.) s2fft's `forward_transform_jax` has
+this line. It also converts the kernel to complex64, which is not the cause: a kernel that is
+captured as complex64 costs as much. No jaxpr shows the transposition, for the equation is the same
+in both modes; the optimised HLO has a `transpose` of a parameter that is a `constant` before.
 
 For users: capture the array in the order that the product wants, batch axes first and contracted
-axes side by side (`einsum("mtl,tm->lm")` of `moveaxis(kernel, 2, 0)` takes 5.1 ms after the flip).
-For JAX: a const arg is the same array at each call, so its layout could be left to the compiler, and
-the array be copied into it once; XLA's CPU backend returns the default layout where `Layout.AUTO`
-is asked for (47 ms), so it would have to choose one.
+axes side by side; `einsum("mtl,tm->lm")` of `moveaxis(kernel, 2, 0)` takes 5.1 ms after the flip.
+For JAX: a const arg is the same array at each call, so its layout could be left to the compiler,
+and the array be copied into it once. XLA's CPU backend returns the default layout where
+`Layout.AUTO` is asked for (47 ms), so it would have to choose one.
 
-Prints both figures on each side, and exits with 1 where the temporaries differ by the array or more.
+Prints both figures on each side, and exits with 1 where the temporaries differ by the array.
 """
 
 import os
