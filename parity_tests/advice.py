@@ -22,8 +22,9 @@ ADVICE: Mapping[str, str] = {
     "computes more": "XLA simplifies by values that it knows: decide by them in Python before "
     "tracing, compute what depends on captured arrays alone once, as engine.jit(f, "
     f'precompute_constants="auto") does, or keep the array inlined: {_INLINED}',
-    "convert before": "convert or move the array before tracing and capture the result, or keep it "
-    f"inlined: {_INLINED}",
+    "convert before": "convert or move the array before tracing and capture the result (for a "
+    "product: batch axes first, contracted axes side by side), or keep it inlined: "
+    f"{_INLINED}",
     "inline": f"keep the array inlined: {_INLINED}",
     "tune": "XLA does not know the values of captured arrays any more: constparity tune says which "
     "are better inlined, and by which constant_policy",

@@ -146,7 +146,7 @@ class ConstantWork:
     `place` is the line that made the first of them, `bytes` the size of their results and
     `operations` an estimate of their scalar operations. A loop counts as one turn, because XLA may
     take out of a loop what does not change in it. `repeated` is the number of equations that repeat
-    a captured array along a new axis, and `moved` is the trivial one with the largest result.
+    a captured array along a new axis, and `moved` is what moves or converts most bytes of one.
     """
 
     equations: tuple[Any, ...]
@@ -199,7 +199,12 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
 
 
 def _result_bytes(equation: Any) -> int:
-    return sum(math.prod(var.aval.shape) * var.aval.dtype.itemsize for var in equation.outvars)
+    return sum(_bytes(var.aval) for var in equation.outvars)
+
+
+def _bytes(aval: Any) -> int:
+    size: int = math.prod(aval.shape) * aval.dtype.itemsize
+    return size
 
 
 class _Walk:
@@ -251,6 +256,8 @@ class _Origins(Domain[_Origin]):
                 self._moved(equation)
             if equation.primitive.name in _PRODUCTS:
                 self._widened(equation, operands)
+            if equation.primitive.name == "dot_general":
+                self._transposed(equation, operands)
             if origin == _Origin.CAPTURED and _repeats(equation):
                 self.walk.repeats.add(id(equation))
             return [origin] * len(equation.outvars)
@@ -277,14 +284,33 @@ class _Origins(Domain[_Origin]):
                 what = f"the conversion of {types} in `{equation.primitive.name}`"
                 self._note(equation, what, operand.aval.size * wide.itemsize)
 
-    def _note(self, equation: Any, what: str, size: int) -> None:
-        if self.walk.moved is None or size > self.walk.moved.bytes:
+    def _transposed(self, equation: Any, operands: list[_Origin]) -> None:
+        """Note a captured operand whose axes XLA has to move before it can multiply."""
+        contracted, batched = equation.params["dimension_numbers"]
+        for operand, origin, *axes in zip(
+            equation.invars, operands, contracted, batched, strict=True
+        ):
+            if origin == _Origin.CAPTURED and _is_transposed(operand.aval.ndim, *axes):
+                what = f"the transposition of {operand.aval.str_short()} in `dot_general`"
+                # Converting comes with it, and alone it would be no help.
+                self._note(equation, what, _bytes(operand.aval), prevails=True)
+
+    def _note(self, equation: Any, what: str, size: int, *, prevails: bool = False) -> None:
+        least = self.walk.moved.bytes if self.walk.moved else 0
+        if size > least or (prevails and size == least):
             self.walk.moved = Moved(what, size, place_of(equation, self.within))
 
     def _found(self, equation: Any) -> None:
         if not self.walk.equations:
             self.walk.place = place_of(equation, self.within)
         self.walk.equations[id(equation)] = equation
+
+
+def _is_transposed(rank: int, contracted: Sequence[int], batched: Sequence[int]) -> bool:
+    """Say whether the axes are no stack of matrices: batched first, contracted side by side."""
+    free = [each for each in range(rank) if each not in (*contracted, *batched)]
+    matrices = ([*batched, *contracted, *free], [*batched, *free, *contracted])
+    return list(range(rank)) not in matrices
 
 
 def _repeats(equation: Any) -> bool:

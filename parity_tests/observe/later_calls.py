@@ -191,14 +191,16 @@ class CallTimes:
     """Medians in seconds: `call` until the results are there, `dispatch` until the call returns.
 
     JAX returns before the results are there, so `dispatch` is the price for the caller's thread. A
-    CPU computes small programs at once; then both have the work. Without samples, both are None.
-    `seconds` has each call, in order.
+    CPU computes small programs at once; then both have the work. `processor` is what all threads
+    take of the processors meanwhile. Without samples, all are None. `seconds` has each call, in
+    order.
     """
 
     call: float | None
     dispatch: float | None
     samples: int
     seconds: tuple[float, ...] = ()
+    processor: float | None = None
 
 
 NO_TIMES = CallTimes(None, None, 0)
@@ -216,19 +218,23 @@ def time_calls(
     """
     whole: list[float] = []
     dispatch: list[float] = []
+    processor: list[float] = []
     while len(whole) < most and _goes_on(len(whole), sum(whole)):
         call = ready()
+        used = time.process_time()
         start = time.perf_counter()
         result = call()
         returned = time.perf_counter()
         jax.block_until_ready(result)
         whole.append(time.perf_counter() - start)
+        processor.append(time.process_time() - used)
         dispatch.append(returned - start)
         after(result)
     if not whole:
         return NO_TIMES
     each = tuple(round(seconds, DIGITS) for seconds in whole)
-    return CallTimes(statistics.median(whole), statistics.median(dispatch), len(whole), each)
+    medians = [statistics.median(taken) for taken in (whole, dispatch, processor)]
+    return CallTimes(medians[0], medians[1], len(whole), each, processor=medians[2])
 
 
 def _goes_on(taken: int, seconds: float) -> bool:

@@ -148,6 +148,7 @@ def _times(clock: StageClock, times: CallTimes, cached: Cached) -> StageTimes:
         cached_compile=cached.seconds,
         call_seconds=times.seconds,
         processor=sum(clock.processor[name] for name in ("trace", "lower", "compile")),
+        call_processor=times.processor,
     )
 
 

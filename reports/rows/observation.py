@@ -281,7 +281,8 @@ class StageTimes(Row):
     `call_samples` calls after the first. `dispatch` is the median time until such a call returns,
     which may be before its results are there. `cached_compile` is compiling with the program in
     JAX's persistent compilation cache. `processor` is what trace, lower and compile together took
-    of the processors; other work on the machine does not lengthen it.
+    of the processors, and `call_processor` the median of what a call takes of them; other work on
+    the machine does not lengthen these.
     """
 
     trace: float
@@ -294,6 +295,7 @@ class StageTimes(Row):
     cached_compile: float | None = None
     call_seconds: tuple[float, ...] = ()  # of each call that `call` is the median of, in order
     processor: float | None = None
+    call_processor: float | None = None
 
     @property
     def staging(self) -> float:

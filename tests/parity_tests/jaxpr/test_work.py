@@ -14,6 +14,7 @@ X = np.ones((4, 16), np.float32)
 
 
 SQUARE = np.ones((8, 8), np.float32)
+KERNEL = np.ones((4, 5, 3), np.float32)
 
 
 @pytest.mark.parametrize(
@@ -92,3 +93,33 @@ def branch(value):
 def test_what_repeats_a_captured_array_in_each_form(fun, legacy, simplified):
     found = [repeated(fun, simplified=form) > 0 for form in (False, True)]
     assert found == [legacy, simplified]
+
+
+@pytest.mark.parametrize(
+    ("spec", "is_transposed"),
+    [
+        ("ab,bc->ac", False), ("ab,cb->ac", False), ("tab,tcb->tac", False), ("mt,mtl->lm", False),
+        ("ab,abc->c", False), ("tab,btc->tac", True), ("ac,abc->b", True), ("tm,tlm->lm", True),
+    ],
+)  # fmt: skip
+def test_a_captured_operand_that_xla_transposes_is_named(spec, is_transposed):
+    shapes = ([32] * len(operand) for operand in spec.partition("->")[0].split(","))
+    x, captured = (np.ones(shape, np.float32) for shape in shapes)
+    compiled = jax.jit(lambda *operands: jnp.einsum(spec, *operands)).lower(x, captured).compile()
+    assert (compiled.memory_analysis().temp_size_in_bytes >= captured.nbytes) == is_transposed
+
+    moved = constant_work(
+        live_part(jax.make_jaxpr(lambda x: jnp.einsum(spec, x, captured))(x)), embed_threshold=0
+    ).moved
+    assert (moved is not None) == is_transposed
+    if moved:
+        said = f"the transposition of {jax.typeof(captured).str_short()} in `dot_general`"
+        assert (moved.what, moved.bytes) == (said, captured.nbytes)
+
+
+def test_a_transposition_prevails_over_the_conversion_before_it():
+    def f(x):
+        return jnp.einsum("tlm,tm->lm", lax.convert_element_type(KERNEL, x.dtype), x)
+
+    moved = constant_work(jax.make_jaxpr(f)(np.ones((4, 3), np.complex64)), embed_threshold=0).moved
+    assert moved.what == "the transposition of complex64[4,5,3] in `dot_general`"

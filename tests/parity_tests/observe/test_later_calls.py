@@ -1,3 +1,5 @@
+import time
+
 import jax.numpy as jnp
 import pytest
 
@@ -30,6 +32,18 @@ def test_each_call_is_kept_and_short_in_a_report():
     times = later_calls.time_calls(Counting, 5)
     assert len(times.seconds) == times.samples == 5
     assert all(round(each, later_calls.DIGITS) == each for each in times.seconds)
+
+
+def test_waiting_takes_nothing_of_the_processors():
+    waited = later_calls.time_calls(lambda: lambda: time.sleep(0.05), 3)
+    assert waited.call >= 0.05 > 10 * waited.processor
+
+    def work():
+        until = time.process_time() + 0.05
+        while time.process_time() < until:
+            pass
+
+    assert later_calls.time_calls(lambda: work, 3).processor >= 0.05
 
 
 def test_dispatching_is_part_of_a_call():
