@@ -41,9 +41,10 @@ from parity_tests.proof.rules import (
     OF_ONE_OBJECT,
     asked_by,
     check_left_out,
-    check_primitive,
     encoded_param,
+    is_of_jax,
     is_replicated,
+    lowered_alone,
     params_of,
 )
 
@@ -135,6 +136,8 @@ class _Walk:
     _results: dict[Any, tuple[Any, list[Number]]] = field(default_factory=dict)
     _live: dict[Any, tuple[Any, Live]] = field(default_factory=dict)
     _known: dict[Any, tuple[Any, Number]] = field(default_factory=dict)
+    # Equations whose primitives are not JAX's.
+    _modules: dict[int, tuple[Any, Number]] = field(default_factory=dict)
     # Results of a cond: its index, and what each branch gave.
     _repeated: dict[Number, Repeated] = field(default_factory=dict)
     _cases: dict[Number, tuple[Number, tuple[Number, ...]]] = field(default_factory=dict)
@@ -210,7 +213,8 @@ class _Walk:
 
     def equation(self, equation: Any, operands: list[Number], used: Used) -> list[Number]:
         """Return the numbers of the results of an equation."""
-        check_primitive(equation.primitive)
+        if not is_of_jax(equation.primitive):
+            return self._foreign(equation, operands)
         name, structure = equation.primitive.name, structure_of(equation)
         if structure is None or name in OF_ONE_OBJECT:
             by_law = value_of(equation, operands)
@@ -246,6 +250,13 @@ class _Walk:
                 base = self._one(equation, own_params, bases, aval)
                 return [self._repeat(equation, replace(repeated, base=base, aval=aval))]
         params = self._combining(equation) if name in COMBINES else params_of(equation)
+        return self._made(equation, params, operands)
+
+    def _foreign(self, equation: Any, operands: list[Number]) -> list[Number]:
+        """Return the numbers of an equation whose primitive is not JAX's: it is its module."""
+        if id(equation) not in self._modules:
+            self._modules[id(equation)] = equation, lowered_alone(equation)
+        params = [digest_of_type(equation.ctx), self._modules[id(equation)][1]]
         return self._made(equation, params, operands)
 
     def _one(self, equation: Any, params: Any, operands: list[Number], aval: Any) -> Number:
