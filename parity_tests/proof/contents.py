@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -23,6 +24,7 @@ from parity_tests.proof.numbers import Number, UndecidedError, number
 _CHUNK = 1 << 22  # bytes that are hashed at once; they must be the same in every process
 _COMPARED = 1 << 20  # elements that are compared at once
 _PROBES = 8
+_FEW = 1 << 10  # elements that cost less than what would spare them
 
 # Bits of an element that mean something, of dtypes that leave others of their bytes unused.
 _BITS = {
@@ -122,7 +124,9 @@ def content_of(array: Any) -> Content:
     known = _known.get(id(array))
     if known is not None and known[0]() is array:
         return known[1]
-    found = _content_of_numpy(array if isinstance(array, np.ndarray) else _on_host(array))
+    # A subclass of NumPy's arrays, as JAX has one, would make another object of each slice.
+    of_numpy = array.view(np.ndarray) if isinstance(array, np.ndarray) else _on_host(array)
+    found = _content_of_numpy(of_numpy)
     if _cannot_change(array):
         key = id(array)
         _known[key] = weakref.ref(array, lambda _: _known.pop(key, None)), found
@@ -165,6 +169,8 @@ def _on_host(array: Any) -> np.ndarray[Any, Any]:
 
 
 def _uncached(array: jax.Array) -> np.ndarray[Any, Any]:
+    if array.size <= _FEW:
+        return np.asarray(array)
     # JAX keeps what NumPy has read on the array that was asked, so another one is asked.
     again = jax.make_array_from_single_device_arrays(array.shape, array.sharding, [array])
     return np.asarray(again)
@@ -174,7 +180,7 @@ def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
     shape = array.shape
     if array.dtype == jax.dtypes.float0:
         return Content("float0", shape, (), _EMPTY)
-    name = array.dtype.name
+    name = _name_of(array.dtype)
     if name not in _BITS and name not in _WHOLE:
         raise UndecidedError(f"an array of dtype {name}")
     if array.size == 0:
@@ -188,6 +194,11 @@ def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
         else:
             array = array[(slice(None),) * axis + (slice(0, 1),)]
     return Content(name, shape, tuple(varying), _hashed(array))
+
+
+@lru_cache(maxsize=100)
+def _name_of(dtype: np.dtype[Any]) -> str:
+    return dtype.name  # NumPy makes it anew each time
 
 
 def _differs_along(array: np.ndarray[Any, Any], axis: int) -> bool:
@@ -225,7 +236,7 @@ def _pieces(
 
 def _has_equal_bits(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
     size = one.itemsize
-    if size > 8 or one.dtype == bool or one.dtype.name in _BITS:
+    if size > 8 or one.dtype == bool or _name_of(one.dtype) in _BITS:
         return np.array_equal(_bits(one), _bits(other))
     as_integers = f"u{size}"  # a view, also of elements that do not lie side by side
     return bool((one.view(as_integers) == other.view(as_integers)).all())
@@ -235,7 +246,7 @@ def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return elements as bytes, without those of their bits that mean nothing, in a new axis."""
     array = np.ascontiguousarray(array)
     as_bytes = array.reshape(-1).view(np.uint8)
-    name = array.dtype.name
+    name = _name_of(array.dtype)
     if name == "bool":
         as_bytes = as_bytes != 0
     elif name in _BITS:

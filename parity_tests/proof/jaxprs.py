@@ -8,7 +8,8 @@ carried values nor dead ones count (`_loop`). Only what an output or an effect n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -41,9 +42,10 @@ from parity_tests.proof.rules import (
     OF_ONE_OBJECT,
     asked_by,
     check_left_out,
-    check_primitive,
     encoded_param,
+    is_of_jax,
     is_replicated,
+    lowered_alone,
     params_of,
 )
 
@@ -124,7 +126,11 @@ def _bodies(equation: Any) -> list[Any]:
 
 @dataclass
 class _Walk:
-    """One walk over a program. `level` is how many loops are around what is being numbered."""
+    """One walk over a program.
+
+    `level` is how many loops are around what is being numbered, `depth` how many bodies with
+    effects of their own.
+    """
 
     expands: bool
     effects: list[Number] = field(default_factory=list)
@@ -132,9 +138,12 @@ class _Walk:
     constants: set[Number] = field(default_factory=set)
     bodies: int = 0
     level: int = 0
+    depth: int = 0
     _results: dict[Any, tuple[Any, list[Number]]] = field(default_factory=dict)
     _live: dict[Any, tuple[Any, Live]] = field(default_factory=dict)
     _known: dict[Any, tuple[Any, Number]] = field(default_factory=dict)
+    # Equations whose primitives are not JAX's.
+    _modules: dict[int, tuple[Any, Number]] = field(default_factory=dict)
     # Results of a cond: its index, and what each branch gave.
     _repeated: dict[Number, Repeated] = field(default_factory=dict)
     _cases: dict[Number, tuple[Number, tuple[Number, ...]]] = field(default_factory=dict)
@@ -210,7 +219,8 @@ class _Walk:
 
     def equation(self, equation: Any, operands: list[Number], used: Used) -> list[Number]:
         """Return the numbers of the results of an equation."""
-        check_primitive(equation.primitive)
+        if not is_of_jax(equation.primitive):
+            return self._foreign(equation, operands)
         name, structure = equation.primitive.name, structure_of(equation)
         if structure is None or name in OF_ONE_OBJECT:
             by_law = value_of(equation, operands)
@@ -248,6 +258,13 @@ class _Walk:
         params = self._combining(equation) if name in COMBINES else params_of(equation)
         return self._made(equation, params, operands)
 
+    def _foreign(self, equation: Any, operands: list[Number]) -> list[Number]:
+        """Return the numbers of an equation whose primitive is not JAX's: it is its module."""
+        if id(equation) not in self._modules:
+            self._modules[id(equation)] = equation, lowered_alone(equation)
+        params = [digest_of_type(equation.ctx), self._modules[id(equation)][1]]
+        return self._made(equation, params, operands)
+
     def _one(self, equation: Any, params: Any, operands: list[Number], aval: Any) -> Number:
         """Return the number of an equation with other params and another type of its result."""
         encoded_params = params_of(equation, params)
@@ -277,10 +294,23 @@ class _Walk:
         self._step(own, equation, operands)
         if is_effectful(equation):
             kinds = sorted(type(effect).__name__ for effect in equation.effects)
-            self.effects.append(number("effect", *kinds, own))
-            own = number(own, "after", len(self.effects))
+            own = self._after(number("effect", *kinds, own), own)
         # The number of an equation covers how many results it has.
         return [own] if len(results) == 1 else [number(own, n) for n in range(len(results))]
+
+    @contextmanager
+    def _own_effects(self) -> Iterator[list[Number]]:
+        """Give a body effects of its own: their results are others than those around it."""
+        around, self.effects = self.effects, []
+        self.depth += 1
+        yield self.effects
+        self.effects = around
+        self.depth -= 1
+
+    def _after(self, effect: Number, own: Number) -> Number:
+        """Note an effect, and return the number of what it gives, which has its place in it."""
+        self.effects.append(effect)
+        return number(own, "after", self.depth, len(self.effects))
 
     def _step(self, own: Number, equation: Any, operands: Sequence[Number]) -> None:
         if own not in self.steps:
@@ -344,14 +374,13 @@ class _Walk:
             else number("parameter", next(symbols), digest_of_type(v.aval))
             for each, v in zip(inputs, jaxpr.invars, strict=True)
         ]
-        own, self.effects = self.effects, []
         level, self.level = self.level, 0
-        outputs = self.body(body, bound, (True,) * len(jaxpr.outvars))
-        inside, self.effects, self.level = self.effects, own, level
+        with self._own_effects() as inside:
+            outputs = self.body(body, bound, (True,) * len(jaxpr.outvars))
+        self.level = level
         called = number("call", *outputs, "|", *inside, "|", *passed)
         if inside:
-            self.effects.append(number("effect", "call", called))
-            called = number(called, "after", len(self.effects))
+            called = self._after(number("effect", "call", called), called)
         return [number(called, n) for n in range(len(outputs))]
 
     def _shard_map(self, equation: Any, operands: list[Number], used: Used) -> list[Number]:
@@ -377,19 +406,17 @@ class _Walk:
         In a branch, what an earlier cond of the same index gave is what its branch of that place
         gave: the derivative of a cond hands residuals on so.
         """
-        params, own, index = params_of(equation), self.effects, operands[0]
+        params, index = params_of(equation), operands[0]
         outputs, effects = [], []
         for n, branch in enumerate(cond.branches):
-            self.effects = []
             inputs = [self._in_branch(index, n, len(cond.branches), each) for each in operands[1:]]
-            outputs.append(self.body(branch, inputs, used))
-            effects.append(tuple(self.effects))
-        self.effects = own
+            with self._own_effects() as inside:
+                outputs.append(self.body(branch, inputs, used))
+            effects.append(tuple(inside))
         signature = number("cond", *params, index)
         if any(effects):
             of_branches = (number("branch", *each) for each in effects)
-            self.effects.append(number("effect", signature, *of_branches))
-            signature = number(signature, "after", len(self.effects))
+            signature = self._after(number("effect", signature, *of_branches), signature)
         results = [_NONE] * len(used)
         for n, is_used in enumerate(used):
             if is_used:
@@ -473,14 +500,13 @@ class _Walk:
         """
         carried = [n for n, is_live in enumerate(live) if is_live]
         values: list[Number] = [_NONE] * len(starts)
-        own = self.effects
         while True:
             for n in carried:
                 values[n] = number("carry", self.level, starts[n], avals[n])
             while True:
-                before, self.effects = len({values[n] for n in carried}), []
-                after, others = turn(values)
-                inside = self.effects
+                before = len({values[n] for n in carried})
+                with self._own_effects() as inside:
+                    after, others = turn(values)
                 unchanged = [n for n in carried if after[n] == values[n]]
                 refined = {n: number("turn", values[n], after[n]) for n in carried}
                 is_stable = len(set(refined.values())) == before
@@ -493,7 +519,6 @@ class _Walk:
             for n in unchanged:
                 values[n] = starts[n]
             carried = [n for n in carried if n not in unchanged]
-        self.effects = own
         return _Loop(refined, values, others, tuple(inside))
 
     def _loop_number(self, equation: Any, loop: _Loop, *others: Number) -> Number:
@@ -503,8 +528,7 @@ class _Walk:
         own = number(name, *params_of(equation), "|", *symbols, "|", *others, "|", *loop.effects)
         self._step(own, equation, symbols)
         if loop.effects:
-            self.effects.append(number("effect", own))
-            own = number(own, "after", len(self.effects))
+            own = self._after(number("effect", own), own)
         return own
 
 

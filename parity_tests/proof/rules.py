@@ -12,10 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 from jax.extend import core
 
+from parity_tests.exception_texts import named
+from parity_tests.jax_internals import const_args, lowering_rules
 from parity_tests.proof.encodings import digest_of_type, encoded
 from parity_tests.proof.functions import kinds_of
+from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, UndecidedError, number
 
 # Primitives that do no more than call their body (jax 0.8 to 0.12.0.1).
@@ -64,19 +68,49 @@ OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 _known_primitives: set[Any] = set()
 
 
-def check_primitive(primitive: Any) -> None:
-    """Raise `UndecidedError` for a primitive that is not JAX's: its name does not say what it does.
+def is_of_jax(primitive: Any) -> bool:
+    """Say whether a primitive is JAX's, whose name and params say what it does.
 
     JAX's are the globals of its modules, and the one of the engine.
     """
-    if primitive in _known_primitives:
-        return
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in ("jax", "engine"):
-            found = (each for each in vars(module).values() if isinstance(each, core.Primitive))
-            _known_primitives.update(found)
     if primitive not in _known_primitives:
-        raise UndecidedError(f"the primitive {primitive.name}, which is not JAX's")
+        for name, module in list(sys.modules.items()):
+            if name.partition(".")[0] in ("jax", "engine"):
+                found = (each for each in vars(module).values() if isinstance(each, core.Primitive))
+                _known_primitives.update(found)
+    return primitive in _known_primitives
+
+
+_jit = jax.jit  # a program may put another function in its place
+
+
+def lowered_alone(equation: Any) -> Number:
+    """Return the number of what JAX lowers an equation to by itself, on all platforms.
+
+    Of a primitive that is not JAX's, name and params need not say what it does; its module does.
+    Raises `UndecidedError`.
+    """
+    primitive = equation.primitive
+    what = f"the primitive {primitive.name}, which is not JAX's and"
+    inputs, results = ([var.aval for var in each] for each in (equation.invars, equation.outvars))
+    if not all(type(aval).__name__ == "ShapedArray" for aval in inputs):
+        raise UndecidedError(f"{what} takes more than arrays")
+    if any(primitive in rules for platform, rules in lowering_rules() if platform):
+        raise UndecidedError(f"{what} is lowered otherwise for another platform")
+    types = (jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in inputs)
+    # Its rules may raise anything at all, above all where they ask what is around it.
+    try:
+        traced = _jit(lambda *each: primitive.bind(*each, **equation.params)).trace(*types)
+        lowered = traced.lower()
+    except Exception as error:
+        raise UndecidedError(f"{what} is not lowered by itself: {named(error)}") from error
+    alone = [*traced.jaxpr.in_avals, "->", *traced.jaxpr.out_avals]
+    if [*map(str, alone)] != [*map(str, [*inputs, "->", *results])]:
+        raise UndecidedError(f"{what} has other types by itself")
+    found = number_module(lowered.compiler_ir(), const_args(lowered))
+    if found.callbacks:
+        raise UndecidedError(f"{what} calls Python functions")
+    return found.digest
 
 
 def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[bytes]:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import ShapeDtypeStruct as S
 from jax import lax
+from jax.experimental import io_callback
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
 from pairs import With, differ
@@ -582,3 +583,52 @@ def loopy(depth, end, mid=None):
 
 ind = np.array([[0, 0], [1, 1]])
 ind2 = np.array([[0, 1], [1, 1]])
+
+
+def around_and_inside(body_of):
+    """Programs whose body asks the outside world again, and takes this answer or the one before."""
+
+    def asked(x):
+        return io_callback(_kept, x, x)
+
+    def program(takes_first):
+        def fun(x):
+            first = asked(x)
+
+            def inside(c):
+                second = asked(x)
+                return c + (first if takes_first else second)
+
+            return body_of(inside, x)
+
+        return fun
+
+    return program(True), program(False)
+
+
+def _kept(x):
+    return np.asarray(x)
+
+
+differ(
+    "effects-around-bodies",
+    (V,),
+    *(
+        fun
+        for body_of in (
+            lambda inside, x: lax.scan(lambda c, _: (inside(c), None), x, length=2)[0],
+            lambda inside, x: lax.fori_loop(0, x[0].astype(int), lambda _, c: inside(c), x),
+            lambda inside, x: lax.cond(x[0] > 0, inside, lambda c: c, x),
+            lambda inside, x: lax.scan(
+                lambda c, _: (lax.cond(c[0] > 0, inside, lambda d: d, c), None), x, length=2
+            )[0],
+            lambda inside, x: lax.cond(
+                x[0] > 0,
+                lambda c: lax.scan(lambda d, _: (inside(d), None), c, length=2)[0],
+                lambda c: c,
+                x,
+            ),
+        )
+        for fun in around_and_inside(body_of)
+    ),
+)

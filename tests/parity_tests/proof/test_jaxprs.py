@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.experimental import io_callback
+from jax.extend import core
+from jax.interpreters import mlir
 from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -404,6 +406,69 @@ class Scale:
 def test_what_has_no_rule_is_undecided_by_its_name(fun, what):
     with pytest.raises(UndecidedError, match=what):
         digest(fun, X)
+
+
+# -- primitives that are not JAX's -----------------------------------------------------------------
+
+
+def primitive(rule):
+    """A primitive that is lowered as `rule`; it is named as one of JAX's."""
+    found = core.Primitive("sin")
+    found.def_abstract_eval(lambda x, **params: x)
+    mlir.register_lowering(found, mlir.lower_fun(rule, multiple_results=False))
+    return found
+
+
+def scaled(by):
+    return primitive(lambda x: x * by)
+
+
+_BY_TWO, _BY_PARAM = scaled(2.0), primitive(lambda x, by: x * by)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (_BY_TWO.bind, jnp.sin),
+        (_BY_TWO.bind, scaled(3.0).bind),
+        (scaled(C).bind, scaled(C + 1).bind),
+        (partial(_BY_PARAM.bind, by=2), partial(_BY_PARAM.bind, by=3)),
+        (_BY_TWO.bind, lambda x: _BY_TWO.bind(x + 1)),
+        (primitive(lambda x: x + x[::-1]).bind, lambda x: _BY_TWO.bind(x[::-1])),
+    ],
+    ids=["JAX's of its name", "what it does", "what it captures", "param", "operand", "elements"],
+)
+def test_another_primitive_that_is_not_jaxs_is_another_program(one, two):
+    assert digest(one, X) != digest(two, X)
+
+
+def test_a_primitive_that_is_not_jaxs_is_what_it_is_lowered_to():
+    assert digest(_BY_TWO.bind, X) == digest(scaled(2.0).bind, X)
+    assert digest(scaled(C).bind, X) == digest(scaled(C.copy()).bind, X)
+
+    def repeated(x):
+        return lax.fori_loop(0, 3, lambda i, c: _BY_TWO.bind(c) * C, x)
+
+    assert digest(repeated, X) == digest(jax.jit(repeated), X)
+
+
+@pytest.mark.parametrize(
+    ("rule", "what"),
+    [
+        (lambda x: jax.pure_callback(np.sin, x, x), "calls Python functions"),
+        (lambda x: lax.psum(x, "i"), "is not lowered by itself: NameError"),
+    ],
+)
+def test_a_primitive_whose_module_does_not_say_what_it_does_is_undecided(rule, what):
+    with pytest.raises(UndecidedError, match=what):
+        digest(primitive(rule).bind, X)
+
+
+def test_a_primitive_that_another_platform_does_otherwise_is_undecided():
+    found = primitive(lambda x: x * 2)
+    mlir.register_lowering(found, mlir.lower_fun(jnp.sin, multiple_results=False), platform="cuda")
+    with pytest.raises(UndecidedError, match="otherwise for another platform"):
+        digest(found.bind, X)
 
 
 _PROGRAM = """

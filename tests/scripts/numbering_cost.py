@@ -1,0 +1,58 @@
+"""The cost of a proof: numbering jaxprs against tracing, and modules against lowering.
+
+    python tests/scripts/numbering_cost.py [SIDE [TARGET...]]
+
+In this one process each program, by default of the built-in corpus, is traced, numbered, lowered
+and numbered, once. It prints the processor time of each, and the two ratios. SIDE is jax-legacy or
+jax-simplified; set JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=1 for the latter.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from typing import TypeVar
+
+from parity_tests import targets
+from parity_tests.jax_internals import const_args
+from parity_tests.observe.jit_on_side import jitted_on
+from parity_tests.proof.jaxprs import number_jaxpr
+from parity_tests.proof.modules import number_module
+from parity_tests.proof.numbers import UndecidedError
+from reports.rows import Side
+
+T = TypeVar("T")
+_spent: Counter[str] = Counter()
+
+
+def _timed(what: str, do: Callable[[], T]) -> T | None:
+    start = time.process_time()
+    try:
+        return do()
+    except UndecidedError:
+        return None
+    finally:
+        _spent[what] += time.process_time() - start
+
+
+def main(side: Side = "jax-legacy", *of: str) -> None:
+    for program in targets.load(of):
+        if isinstance(program, targets.Unavailable):
+            continue
+        fun, args, kwargs = program.build()
+        jitted = jitted_on(fun, side)
+        traced = _timed("tracing", lambda: jitted.trace(*args, **kwargs))
+        _timed("numbering jaxprs", lambda: number_jaxpr(traced.jaxpr))
+        lowered = _timed("lowering", lambda: traced.lower())
+        module, passed = lowered.compiler_ir(), const_args(lowered)
+        _timed("numbering modules", lambda: number_module(module, passed))
+    for what, seconds in _spent.items():
+        print(f"{what}: {seconds:.2f} s")
+    for one, other in (("numbering jaxprs", "tracing"), ("numbering modules", "lowering")):
+        print(f"{one}: {_spent[one] / _spent[other]:.1%} of {other}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
