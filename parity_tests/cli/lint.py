@@ -54,7 +54,7 @@ def lint(
     explain: Annotated[
         str | None,
         typer.Option(
-            metavar="CODE", help="Say what a code means and what to do.", rich_help_panel=WHAT
+            metavar="CODES", help="Say what codes mean and what to do.", rich_help_panel=WHAT
         ),
     ] = None,
     fix: Annotated[
@@ -210,9 +210,8 @@ def _named(text: str, codes: tuple[str, ...]) -> Iterator[str]:
 def _explanation(code: str) -> str:
     from parity_tests.lint.rules import CODES, EXPLANATIONS, TITLES
 
-    if code not in CODES:
-        fail(f"there is no rule {code!r}; the rules are {', '.join(CODES)}")
-    return f"{code}: {TITLES[code]}\n\n{EXPLANATIONS[code]}"
+    named = sorted(set(_named(code, CODES)))
+    return "\n\n\n".join(f"{each}: {TITLES[each]}\n\n{EXPLANATIONS[each]}" for each in named)
 
 
 def _rendered(format_: ReportFormat, result: Result) -> str | bytes:

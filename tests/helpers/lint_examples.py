@@ -58,6 +58,18 @@ FOUND = {
         "def run(jaxpr):\n    env = {}\n    return [env[v] for v in jaxpr.outvars]  # <-",
         "def names(jaxpr):\n    env = dict()\n    return list(map(env.get, jaxpr.outvars))  # <-",
         "def last(jaxpr: core.Jaxpr): return set(jaxpr.outvars)  # <-",
+        # an interpreter that asks for Literals where it reads operands alone
+        "def run(jaxpr, args):\n    env = dict(zip(jaxpr.invars, args))\n"
+        "    def read(v): return v.val if isinstance(v, core.Literal) else env[v]\n"
+        "    for eqn in jaxpr.eqns: env[eqn.outvars[0]] = run_one(*map(read, eqn.invars))\n"
+        "    return [env[v] for v in jaxpr.outvars]  # <-",
+        "def g(jaxpr):\n    env = {}\n    outs = jaxpr.outvars\n"
+        "    for i, v in enumerate(outs):\n        env[v] = i  # <-",
+        "def g(jaxpr): return dict.fromkeys(jaxpr.outvars)  # <-",
+        "def g(jaxpr): return {v for v in jaxpr.outvars}  # <-",
+        "def g(jaxpr): return {v: i for i, v in enumerate(jaxpr.outvars)}  # <-",
+        "def g(jaxpr): return {*jaxpr.outvars}  # <-",
+        "def g(jaxpr, outs): return dict(zip(jaxpr.outvars, outs))  # <-",
     ],
     "CP107": [
         "from jax.interpreters.partial_eval import trace_to_jaxpr_dynamic\n"
@@ -109,6 +121,9 @@ FOUND = {
         "        raise TypeError('an open jaxpr is needed')",
         "def g(j):\n    match j:\n        case core.Jaxpr():  # <-\n            return ()\n"
         "        case core.ClosedJaxpr():\n            return j.consts",
+        "assert isinstance(j, core.ClosedJaxpr) and not isinstance(j, core.Jaxpr)  # <-",
+        "x = not isinstance(j, core.ClosedJaxpr) or y or isinstance(j, core.Jaxpr)  # <-",
+        "assert not isinstance(j, core.ClosedJaxpr)  # <-",
     ],
     "CP203": [
         "from jax._src.core import ClosedJaxpr  # <-",
@@ -301,6 +316,14 @@ SILENT = {
         "def shapes(jaxpr): return [v.aval for v in jaxpr.outvars]",
         "def g(jaxpr):\n    new = {}\n"
         "    return [new.get(v, v) if isinstance(v, core.Var) else v for v in jaxpr.outvars]",
+        "def g(jaxpr): return {v for v in jaxpr.outvars if type(v) is not core.Literal}",
+        "def g(jaxpr):\n    assert not any(isinstance(v, core.Literal) for v in jaxpr.outvars)\n"
+        "    return set(jaxpr.outvars)",
+        "def g(jaxpr):\n    env = {}\n    outs = [*jaxpr.invars, *jaxpr.outvars]\n"
+        "    for v in outs:\n        if not is_literal(v): env[v] = 1\n"
+        "    return [env[v] for v in jaxpr.outvars]",
+        "def g(jaxpr): return dict(zip(names, jaxpr.outvars))",
+        "def g(eqn): return set(eqn.outvars)",
     ],
     "CP107": [
         "closed = jax.make_jaxpr(f)(x)\nenv = dict(zip(closed.jaxpr.invars, args))",
@@ -354,6 +377,10 @@ SILENT = {
         "    if type(j) is not core.ClosedJaxpr: raise TypeError",
         "def g(j):\n    match j:\n        case core.ClosedJaxpr():\n            return j.consts\n"
         "        case core.Jaxpr():\n            return ()",
+        "def g(j, k): return isinstance(j, core.ClosedJaxpr) and not isinstance(k, core.Jaxpr)",
+        "def g(j): return isinstance(j, core.ClosedJaxpr) or not isinstance(j, int)",
+        "def g(j): return isinstance(j, core.Jaxpr) or isinstance(j, core.ClosedJaxpr)",
+        "assert not isinstance(j, core.Literal)",
     ],
     "CP203": [
         "from jax.extend.core import ClosedJaxpr",

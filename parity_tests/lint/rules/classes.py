@@ -112,7 +112,8 @@ def open_before_closed(kinds: Kinds) -> Iterator[Match]:
     From JAX 0.11.0 on `Jaxpr` and `ClosedJaxpr` are one class. Where `isinstance(x, Jaxpr)` is
     asked before `isinstance(x, ClosedJaxpr)`, a closed jaxpr takes the way of an open one, and its
     captured arrays are dropped or missing. Two conditions that do not exclude each other both hold,
-    so a body is visited twice. A condition that refuses one of the classes refuses every jaxpr.
+    so a body is visited twice. A condition that refuses one of the classes refuses every jaxpr, and
+    one that asks for one class and not for the other holds for none.
 
         if isinstance(x, ClosedJaxpr): yield x.jaxpr
         if isinstance(x, Jaxpr): yield x             # a second time from JAX 0.11.0 on
@@ -128,6 +129,7 @@ def open_before_closed(kinds: Kinds) -> Iterator[Match]:
         yield from _told_apart(kinds, [_ask(kinds, each) for each in branches])
     for match in module.nodes(cst.Match):
         yield from _told_apart(kinds, [_case(kinds, match, each) for each in match.cases])
+    yield from _told_apart_at_once(kinds)
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,44 @@ def _told_apart(kinds: Kinds, asked: Sequence[_Ask | None]) -> Iterator[Match]:
                 yield kinds.module.match(ask.node, _TWICE, Confidence.HIGH)
 
 
+def _told_apart_at_once(kinds: Kinds) -> Iterator[Match]:
+    """Yield conditions such as `isinstance(x, ClosedJaxpr) and not isinstance(x, Jaxpr)`."""
+    for whole in kinds.module.nodes(cst.BooleanOperation):
+        operator = type(whole.operator)
+        above = kinds.module.parent(whole)
+        if isinstance(above, cst.BooleanOperation) and isinstance(above.operator, operator):
+            continue  # a part of a longer one
+        asked: dict[bool, set[tuple[str, str]]] = {True: set(), False: set()}
+        for part in _operands(whole, operator):
+            is_refused, test = _without_not(part)
+            asked[is_refused].add(_asked_class(kinds, test))
+        if any((what, _OTHER.get(wanted)) in asked[True] for what, wanted in asked[False]):
+            yield kinds.module.match(whole, _APART, Confidence.HIGH)
+    for statement in kinds.module.nodes(cst.Assert):
+        is_refused, test = _without_not(statement.test)
+        if is_refused and _asked_class(kinds, test)[0]:
+            yield kinds.module.match(statement, _REFUSED, Confidence.HIGH)
+
+
+def _without_not(node: cst.BaseExpression) -> tuple[bool, cst.BaseExpression]:
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Not):
+        return True, node.expression
+    return False, node
+
+
+def _operands(
+    node: cst.BaseExpression, operator: type[cst.BaseBooleanOp]
+) -> Iterator[cst.BaseExpression]:
+    if isinstance(node, cst.BooleanOperation) and isinstance(node.operator, operator):
+        yield from _operands(node.left, operator)
+        yield from _operands(node.right, operator)
+    else:
+        yield node
+
+
+_OTHER = {"Jaxpr": "ClosedJaxpr", "ClosedJaxpr": "Jaxpr"}
 _ONE = "from JAX 0.11.0 on they are one class"
+_APART = f"Jaxpr is told from ClosedJaxpr by its class; {_ONE}"
 _BEFORE = f"Jaxpr is asked for before ClosedJaxpr; {_ONE}"
 _TWICE = f"both are done where Jaxpr and ClosedJaxpr are asked for; {_ONE}"
 _REFUSED = f"every jaxpr is refused where Jaxpr or ClosedJaxpr is; {_ONE}"

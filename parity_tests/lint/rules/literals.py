@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import Module, dotted_tail
+from parity_tests.lint.module import Module, dotted_tail, text_of
 from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import rule
 
@@ -152,7 +152,8 @@ def outvars_looked_up(kinds: Kinds) -> Iterator[Match]:
 
     An output of a jaxpr is a Literal where the function returns a constant: today that is a scalar,
     and rare. After the flip it is each captured array that is returned. A Literal is in no
-    environment and cannot be hashed, so `[env[v] for v in jaxpr.outvars]` raises TypeError.
+    environment and cannot be hashed, so `[env[v] for v in jaxpr.outvars]` raises TypeError, as do
+    `set(jaxpr.outvars)`, `dict.fromkeys(jaxpr.outvars)` and `{v: ... for v in jaxpr.outvars}`.
 
     What to do: read outputs as operands are read.
 
@@ -160,11 +161,21 @@ def outvars_looked_up(kinds: Kinds) -> Iterator[Match]:
             return atom.val if isinstance(atom, jax.extend.core.Literal) else env[atom]
 
         outputs = [read(v) for v in jaxpr.outvars]
+
+    Asking whether operands are Literals says nothing of outputs. Where an output itself is asked,
+    `[v for v in jaxpr.outvars if isinstance(v, Var)]`, its function is not reported.
     """
     module = kinds.module
-    for node in module.nodes(cst.Attribute):
-        value = kinds.of(node) if node.attr.value == "outvars" else None
-        if value is None or value.kind is not Kind.OUTVARS or _knows_literals(module, node):
+    outputs = [
+        (node, value)
+        for node in module.nodes(cst.Attribute)
+        if node.attr.value == "outvars"
+        and (value := kinds.of(node)) is not None
+        and value.kind is Kind.OUTVARS
+    ]
+    asking = {_outermost(module, node) for node, _ in outputs if _are_asked(module, node)}
+    for node, value in outputs:
+        if _outermost(module, node) in asking:
             continue
         where = _looked_up(module, node)
         if where is not None:
@@ -177,32 +188,119 @@ def _at_most(confidence: Confidence) -> Confidence:
     return min(confidence, Confidence.MEDIUM)
 
 
-def _knows_literals(module: Module, node: cst.CSTNode) -> bool:
-    outermost = [each for each in module.around(node) if isinstance(each, cst.FunctionDef)]
-    code = module.code(outermost[-1]) if outermost else module.text
-    return re.search(r"\bLiteral\b|\bis_literal\b|\bisinstance\([^()]*\bVar\b", code) is not None
+def _outermost(module: Module, node: cst.CSTNode) -> cst.CSTNode:
+    """Return the outermost function around a node; the module where there is none."""
+    functions = [each for each in module.around(node) if isinstance(each, cst.FunctionDef)]
+    return functions[-1] if functions else module.root
+
+
+def _are_asked(module: Module, outvars: cst.CSTNode) -> bool:
+    """Say whether the elements of outvars are asked one by one whether they are Literals."""
+    return any(
+        _is_question(module, access)
+        for name in _names_of_each(module, outvars)
+        for access in module.accesses(name)
+    )
+
+
+_PREDICATE = re.compile(r"(^|_)is_?(a_)?(literal|var|constant|const)", re.IGNORECASE)
+
+
+def _is_question(module: Module, access: cst.CSTNode) -> bool:
+    """Say whether a use of an atom tells Literals from variables."""
+    parent = module.parent(access)
+    if isinstance(parent, cst.Attribute):
+        return parent.attr.value in ("val", "is_literal")
+    call = module.parent(parent) if isinstance(parent, cst.Arg) else None
+    if not isinstance(call, cst.Call):
+        return False
+    name = dotted_tail(call.func)
+    if name in ("isinstance", "type"):
+        return True
+    if name in ("hasattr", "getattr"):
+        return len(call.args) > 1 and text_of(call.args[1].value) == "val"
+    return _PREDICATE.search(name) is not None
+
+
+def _names_of_each(
+    module: Module, node: cst.CSTNode, place: int | None = None, seen: frozenset[str] = frozenset()
+) -> Iterator[cst.Name]:
+    """Yield the names that loops bind the elements of a sequence to, also after `a = node`.
+
+    `place` is where the element is in what the loop gets: `zip` and `enumerate` make tuples.
+    """
+    parent = module.parent(node)
+    if isinstance(parent, cst.For | cst.CompFor):
+        target: cst.BaseExpression = parent.target
+        if place is not None and isinstance(target, cst.Tuple | cst.List):
+            target = target.elements[place].value if place < len(target.elements) else target
+        if isinstance(target, cst.Name):
+            yield target
+    elif isinstance(parent, cst.Assign):
+        for target in (each.target for each in parent.targets):
+            if isinstance(target, cst.Name) and target.value not in seen:
+                for access in module.accesses(target):
+                    yield from _names_of_each(module, access, place, seen | {target.value})
+    elif isinstance(parent, cst.BinaryOperation):
+        yield from _names_of_each(module, parent, place, seen)
+    elif isinstance(parent, cst.StarredElement):
+        holder = module.parent(parent)
+        if isinstance(holder, cst.List | cst.Tuple):
+            yield from _names_of_each(module, holder, place, seen)
+    elif isinstance(parent, cst.Arg):
+        call = module.parent(parent)
+        name = dotted_tail(call.func) if isinstance(call, cst.Call) else ""
+        if isinstance(call, cst.Call) and name in ("list", "tuple", "chain", "reversed"):
+            yield from _names_of_each(module, call, place, seen)
+        elif isinstance(call, cst.Call) and name in ("zip", "safe_zip", "enumerate"):
+            number = call.args.index(parent) + (name == "enumerate")
+            yield from _names_of_each(module, call, number, seen)
 
 
 def _looked_up(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
-    """Return where a dict or set is asked for the elements of outvars."""
-    parent = module.parent(node)
-    if isinstance(parent, cst.For | cst.CompFor) and isinstance(parent.target, cst.Name):
-        for access in module.accesses(parent.target):
+    """Return where a dict or set is asked for the elements of outvars, or made of them."""
+    for name in _names_of_each(module, node):
+        for access in module.accesses(name):
             if _is_key(module, access):
                 return access
+    parent = module.parent(node)
     if isinstance(parent, cst.Arg):
-        call = module.parent(parent)
-        if isinstance(call, cst.Call) and dotted_tail(call.func) in ("set", "frozenset"):
-            return call
-        if isinstance(call, cst.Call) and dotted_tail(call.func) in ("map", "safe_map"):
-            function = call.args[0].value
-            if isinstance(function, cst.Attribute) and _is_dict(module, function.value):
-                return call
+        return _hashed_by_call(module, parent)
+    if isinstance(parent, cst.StarredElement):
+        holder = module.parent(parent)
+        return holder if isinstance(holder, cst.Set) else None
     return None
+
+
+def _hashed_by_call(module: Module, arg: cst.Arg) -> cst.CSTNode | None:
+    """Return the call that puts outvars into a dict or set, or asks one for them."""
+    call = module.parent(arg)
+    if not isinstance(call, cst.Call):
+        return None
+    name, place = dotted_tail(call.func), call.args.index(arg)
+    if name in ("set", "frozenset") or module.code(call.func) == "dict.fromkeys":
+        return call if place == 0 else None
+    if name in ("zip", "safe_zip"):
+        outer = module.parent(call)
+        made = module.parent(outer) if isinstance(outer, cst.Arg) else None
+        return made if place == 0 and isinstance(made, cst.Call) and _takes_pairs(made) else None
+    if name in ("map", "safe_map"):
+        function = call.args[0].value
+        if isinstance(function, cst.Attribute) and _is_dict(module, function.value):
+            return call
+    return None
+
+
+def _takes_pairs(call: cst.Call) -> bool:
+    return isinstance(call.func, cst.Name) and call.func.value == "dict"
 
 
 def _is_key(module: Module, access: cst.CSTNode) -> bool:
     parent = module.parent(access)
+    if isinstance(parent, cst.SetComp):
+        return parent.elt is access
+    if isinstance(parent, cst.DictComp):
+        return parent.key is access
     if isinstance(parent, cst.Index):
         element = module.parent(parent)
         whole = module.parent(element) if element is not None else None
