@@ -152,8 +152,8 @@ PAGE_TEXT = """\
 JAX is about to treat the arrays that a traced function captures otherwise: they stay in the jaxpr
 as `Literal`s, and each call of the compiled function passes them ([what
 changes](after-the-flag.md)). This page has what people then meet, error by error. Each text was
-said by the program below it on stock JAX {releases}. Each mend was run there with the flag off and
-on, and says the same.
+said by the program below it on stock JAX {releases}. Each mend was run there with
+the flag off and on, and says the same.
 
 <!-- generated: python tests/migrating/write_migrating.py PYTHON... -->
 
@@ -167,7 +167,7 @@ Run the command again with the flag off: `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 p
 - **It fails as before, and worked on JAX 0.10.** You met what changed in the same work whatever the
   flag: `ClosedJaxpr` and `Jaxpr` are one class, constants moved, names are gone. See [JAX 0.11 and
   newer](#{releases_anchor}). It hits who reads jaxprs, and
-  [broke a dozen libraries](libraries_that_broke.md).
+  [broke these libraries](libraries_that_broke.md).
 
 Authors of libraries, in this order:
 
@@ -175,7 +175,7 @@ Authors of libraries, in this order:
 constparity lint src --select CP2      # lines that break from JAX 0.11 on; --fix mends some
 constparity lint src --select CP1      # lines that read captured arrays as they were
 pytest --constparity=jax-both          # which tests differ, the flag off and on
-pytest --constparity=jax-both --constparity-python=PATH    # the same, of another environment
+pytest --constparity=jax-both --constparity-python=ENVIRONMENT    # the same on its JAX
 ```
 
 A library that evaluates jaxprs needs [one interpreter for all releases and both
