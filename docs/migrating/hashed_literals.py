@@ -1,21 +1,47 @@
 """The value of a `Literal` is hashed, as a key of a cache.
 
-An array has no hash.
+An array has no hash, neither a `jax.Array` nor a NumPy array.
 
-Take the array's identity, or its contents.
+Take a number by its value, and an array by its identity. The cache has to hold the array: once it
+is gone, another one may have its `id`. Where equal arrays are to share an entry, take shape, dtype
+and bytes instead, which reads all of it.
 """
 
 import jax
 import jax.extend.core
 import jax.numpy as jnp
+import numpy as np
 
-table = jnp.arange(100.0)
-jaxpr = jax.make_jaxpr(lambda x: x + table)(1.0).jaxpr
-operands = [atom for eqn in jaxpr.eqns for atom in eqn.invars]
-literals = [atom.val for atom in operands if isinstance(atom, jax.extend.core.Literal)]
+
+def literals_of(fun):
+    """Return the values of the Literals of a function."""
+    operands = [atom for eqn in jax.make_jaxpr(fun)(1.0).eqns for atom in eqn.invars]
+    return [atom.val for atom in operands if isinstance(atom, jax.extend.core.Literal)]
+
+
+table, scale = jnp.arange(100.0), jnp.array(3.0)
+numbers = np.arange(100, dtype=np.float32)
+cache = {}
 
 # -- breaks
-print(len({hash(value) for value in literals}) <= len(literals))
+cache.update({hash(value): "seen" for value in literals_of(lambda x: 2.0 * x * scale + table)})
+print(hash(2.0) in cache)
+# -- or
+cache.update({hash(value): "seen" for value in literals_of(lambda x: 2.0 * x + numbers)})
+print(hash(2.0) in cache)
+
 
 # -- mended
-print(len({id(value) for value in literals}) <= len(literals))
+def key(value):
+    """Return a key of a value, for a cache that holds the value as well."""
+    if isinstance(value, jax.Array) or jnp.ndim(value) > 0:
+        return id(value)
+    return np.asarray(value).item()
+
+
+cache.update(
+    {key(value): (value, "seen") for value in literals_of(lambda x: 2.0 * x * scale + table)}
+)
+print(2.0 in cache)
+cache.update({key(value): (value, "seen") for value in literals_of(lambda x: 2.0 * x + numbers)})
+print(2.0 in cache)

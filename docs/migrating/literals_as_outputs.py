@@ -1,9 +1,9 @@
-"""An interpreter of jaxprs looks its outputs up in its environment.
+"""An interpreter of jaxprs looks its outputs up in its environment, or puts them into a set.
 
 A captured array that a function returns is a `Literal` among `outvars` after the flip. It has no
 place in an environment, and no hash.
 
-Read outputs as operands are read.
+Read outputs as operands are read; collect variables alone.
 """
 
 import jax
@@ -17,6 +17,8 @@ values = dict(zip(jaxpr.constvars, closed_jaxpr.consts, strict=True)) | {jaxpr.i
 
 # -- breaks
 print([jnp.shape(values[atom]) for atom in jaxpr.outvars])
+# -- or
+print(jaxpr.invars[0] in set(jaxpr.outvars))
 
 
 # -- mended
@@ -26,3 +28,5 @@ def read(atom):
 
 
 print([jnp.shape(read(atom)) for atom in jaxpr.outvars])
+variables = {atom for atom in jaxpr.outvars if isinstance(atom, jax.extend.core.Var)}
+print(jaxpr.invars[0] in variables)

@@ -1,6 +1,7 @@
 """The value of a `Literal` is taken for a Python scalar.
 
-Before the flip only scalars are Literals. After it arrays of any shape are.
+Before the flip the values of Literals are Python's and NumPy's scalars, and NumPy arrays without
+dimensions. After it they are also `jax.Array`s of any shape, and NumPy arrays of any shape.
 
 Ask for the shape first.
 """
@@ -16,6 +17,9 @@ literals = [atom.val for atom in operands if isinstance(atom, jax.extend.core.Li
 
 # -- breaks
 print([float(value) for value in literals])
+# -- or
+print([value for value in literals if value == 0])
 
 # -- mended
 print([float(value) for value in literals if jnp.ndim(value) == 0])
+print([value for value in literals if jnp.ndim(value) == 0 and value == 0])

@@ -16,11 +16,15 @@ import re
 import subprocess
 import sys
 import textwrap
+import warnings
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, PROGRAMS = DOCS / "migrating.md", DOCS / "migrating"
 SEEN = PROGRAMS / "seen.json"
+_LENGTH = 60  # of an error in a table
+_HOME = re.compile(r"^(\w+\.)+(?=\w+: )")
+_ERROR = re.compile(r"[\w.]*Error: ")
 PARTS = ("breaks", "mended")
 USERS = (
     "captured_and_donated",
@@ -40,20 +44,39 @@ AUTHORS = (
     "hashed_literals",
     "other_consts",
     "closure_convert",
+    "custom_vjp_operands",
     "lowered_in_avals",
     "runtime_executable",
     "text_of_a_module",
     "pallas_kernel",
 )
+# These change with the release of JAX, and the flag does not matter.
+RELEASES = (
+    "scan_counts",
+    "removed_names",
+    "jaxpr_keyword",
+    "unwrapped_forever",
+    "visited_twice",
+    "open_constvars",
+    "private_tracing",
+    "renamed_primitives",
+    "bind_params",
+    "inline_is_true",
+)
+WHOLE = "interpreter"  # has nothing that breaks
+NAMES = (*USERS, *AUTHORS, *RELEASES, WHOLE)
 
 
 def sources(name):
-    """Return the title, the text, the head and both parts of a program."""
+    """Return the title, the text, the head and both parts of a program.
+
+    The first part may have several pieces, each after a line `# -- or`, that run by themselves.
+    """
     text = (PROGRAMS / f"{name}.py").read_text()
     title, _, said = ast.get_docstring(ast.parse(text)).partition("\n")
     code = text.split('"""', 2)[2]
-    head, _, parts = code.partition("\n# -- breaks\n")
-    breaks, _, mended = parts.partition("\n# -- mended\n")
+    before, _, mended = code.partition("\n# -- mended\n")
+    head, _, breaks = before.partition("\n# -- breaks\n")
     return title, said.strip(), head.strip(), breaks.strip(), mended.strip()
 
 
@@ -69,7 +92,7 @@ def anchor(title):
 
 def digest():
     """Return the digest of all programs."""
-    text = "".join((PROGRAMS / f"{name}.py").read_text() for name in (*USERS, *AUTHORS))
+    text = "".join((PROGRAMS / f"{name}.py").read_text() for name in NAMES)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -80,17 +103,28 @@ def said_here(names):
 
 def _said(name, part):
     _, _, head, breaks, mended = sources(name)
+    pieces = breaks.split("\n# -- or\n") if part == "breaks" else [mended]
+    return "\n".join(_said_by_piece(name, f"{head}\n\n{each.strip()}") for each in pieces)
+
+
+def _said_by_piece(name, text):
     out = io.StringIO()
     try:
-        body = breaks if part == "breaks" else mended
-        code = compile(f"{head}\n\n{body}", f"{name}.py", "exec")
-        with contextlib.redirect_stdout(out):
+        code = compile(text, f"{name}.py", "exec")
+        with contextlib.redirect_stdout(out), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             exec(code, {"__name__": name})
     except Exception as error:  # noqa: BLE001 - what a program raises is what is shown
         kind = type(error)
         home = "" if kind.__module__ == "builtins" else f"{kind.__module__}."
-        return f"{home}{kind.__qualname__}: {error}"
+        message = _ADDRESS.sub("Var(id=...)", _INSTALLED.sub("", str(error)))
+        return f"{home}{kind.__qualname__}: {message}"
     return out.getvalue().strip()
+
+
+# They are others on each machine, or in each process.
+_INSTALLED = re.compile(r" \(/[^)]*\)")
+_ADDRESS = re.compile(r"Var\(id=\d+\)")
 
 
 def said_by(python, flag, names):
@@ -118,10 +152,34 @@ PAGE_TEXT = """\
 JAX is about to treat the arrays that a traced function captures otherwise: they stay in the jaxpr
 as `Literal`s, and each call of the compiled function passes them ([what
 changes](after-the-flag.md)). This page has what people then meet, error by error. Each text was
-said by the program below it on stock JAX {releases}; each mend was run with the flag off and on,
-and says the same.
+said by the program below it on stock JAX {releases}. Each mend was run there with
+the flag off and on, and says the same.
 
 <!-- generated: python tests/migrating/write_migrating.py PYTHON... -->
+
+## Which of two things hit you?
+
+Run the command again with the flag off: `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 python train.py`.
+
+- **It works then.** You met *the flip*: captured arrays are `Literal`s and arguments. See the
+  errors [of users](#{users_anchor}), or [of authors of
+  libraries](#{authors_anchor}).
+- **It fails as before, and worked on JAX 0.10.** You met what changed in the same work whatever the
+  flag: `ClosedJaxpr` and `Jaxpr` are one class, constants moved, names are gone. See [JAX 0.11 and
+  newer](#{releases_anchor}). It hits who reads jaxprs, and
+  [broke these libraries](libraries_that_broke.md).
+
+Authors of libraries, in this order:
+
+```sh
+constparity lint src --select CP2      # lines that break from JAX 0.11 on; --fix mends some
+constparity lint src --select CP1      # lines that read captured arrays as they were
+pytest --constparity=jax-both          # which tests differ, the flag off and on
+pytest --constparity=jax-both --constparity-python=ENVIRONMENT    # the same on its JAX
+```
+
+A library that evaluates jaxprs needs [one interpreter for all releases and both
+forms](#{whole_anchor}).
 
 ## Help, fix me now
 
@@ -134,13 +192,12 @@ JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 python train.py
 
 The flag is off by default in every release up to {newest}, and will go one day. For one function,
 and after that day, `engine.jit(f, constants="legacy")` is the form of before
-([the library](guide-library.md)). To find the line of yours that is to blame, or all of them:
+([the library](guide-library.md)). Against what JAX 0.11 changed, `jax<0.11` helps for a while. To
+find the line of yours that is to blame, or all of them:
 
 ```sh
 constparity bisect -- python train.py      # which captured array makes this command fail
 constparity sites -- python train.py       # every captured array, with its line and size
-constparity lint src                       # lines that read jaxprs as they were before
-pytest --constparity=jax-both              # which tests differ
 ```
 
 ## For users of JAX
@@ -148,43 +205,91 @@ pytest --constparity=jax-both              # which tests differ
 {users}
 ## For authors of libraries that read jaxprs, lowered modules or executables
 
-What changed in JAX's classes in the same work (`ClosedJaxpr` and `Jaxpr` are one from 0.11.0 on)
-is not about the flag; `constparity lint` names such lines, and mends some
-([CP2](lint.md#the-rules)).
+These are of the flip. In the texts "flag on" is after it.
 
-{authors}"""
+{authors}
+## JAX 0.11 and newer, whatever the flag
+
+{of_releases}
+## One interpreter of jaxprs
+
+{whole}
+## Questions
+
+**When?** No release and no date is known. The help of the flag, in JAX's own `jax/_src/config.py`,
+says no more than that it is for a short transition and not to be relied on.
+
+**Is it harmful to stay on 0?** No: it is the default today. You then meet the flip on the day of an
+upgrade. `jax<0.11` costs more, for it holds back all who install your library.
+
+**I support JAX below 0.10.2.** constparity needs 0.10.2 to 0.12, and `lint` reads any source:
+install it in an environment of its own. For `jax-both` name the other environment with
+`--constparity-python`; it needs nothing of constparity. With the flag on, JAX 0.7.2 and 0.8.0 fail
+where anything is captured, 0.8.3 and 0.9.2 where a NumPy array is
+([versions](versions.md#what-is-known-of-a-version)).
+
+**What of `jax.custom_vjp`?** Its captured arrays are no operands any more
+([above](#{custom_anchor})). What its rules capture is
+met where they are traced. Residuals are leaves of what `jax.vjp` returns, in both forms.
+
+**I export models.** `jax.export` keeps captured arrays in the file, in both forms. An array that
+several functions capture is in it once for each, and the flip mends that
+([scorecard](scorecard.md#open-export_copies)). How it is with older readers: [exports](export.md).
+
+**Where do I get it?** From its repository or a checkout, with `[lint]` for lint; it is in no
+package index ([install](../README.md#try-it-with-make-and-python-311-or-newer)).
+"""
 
 
 def page(seen):
     """Return the page that shows what was seen."""
+    titles = [line[3:] for line in PAGE_TEXT.splitlines() if line.startswith("## ")]
+    users, authors, releases, whole = (anchor(each) for each in titles[2:6])
     said = PAGE_TEXT.format(
         releases=" and ".join(seen["said"]),
         newest=list(seen["said"])[-1],
+        users_anchor=users,
+        authors_anchor=authors,
+        releases_anchor=releases,
+        whole_anchor=whole,
         too_late=anchor(heading("flag_set_too_late")),
+        custom_anchor=anchor(heading("custom_vjp_operands")),
         users="\n".join(_part(USERS, seen)),
         authors="\n".join(_part(AUTHORS, seen)),
+        of_releases="\n".join(_part(RELEASES, seen)),
+        whole="\n".join(_whole(seen)),
     )
     return said.rstrip() + "\n"
 
 
 def _part(names, seen):
     yield from ("| what you see | what it is |", "|---|---|")
+    errors = {name: _errors(name, seen) for name in names}
     for name in names:
         title = heading(name)
-        yield f"| {_short(name, seen)} | [{title}](#{anchor(title)}) |"
+        others = {each for other in names if other != name for each in errors[other]}
+        short = ", ".join(_short(each, others) for each in errors[name])
+        yield f"| {short or 'no error'} | [{title}](#{anchor(title)}) |"
     yield ""
     for name in names:
         yield from _section(name, seen)
 
 
-def _short(name, seen):
-    """Return what the newest release says with the flag on, in a few words; quietly is no error."""
-    said = list(seen["said"].values())[-1]["1"][name]["breaks"].splitlines()[0]
-    kind, separator, message = said.partition("Error: ")
-    if not separator:
-        return "no error"
-    kind = kind.rpartition(".")[2]
-    return f"`{kind}Error: {textwrap.shorten(message, 60, placeholder=' ...')}`"
+def _errors(name, seen):
+    """Return the errors that the newest release says, in one of both forms; quietly is none."""
+    said = list(seen["said"].values())[-1]
+    lines = [line for flag in "10" for line in said[flag][name]["breaks"].splitlines()]
+    return list(dict.fromkeys(_HOME.sub("", line) for line in lines if _ERROR.match(line)))
+
+
+def _short(error, others):
+    """Return an error in a few words: the first ones, and the last if another begins alike."""
+    kind, _, message = error.partition(": ")
+    short = textwrap.shorten(message, _LENGTH, placeholder=" ...")
+    is_alike = any(each != error and each[:_LENGTH] == error[:_LENGTH] for each in others)
+    if short != message and is_alike:
+        short += " " + message[-_LENGTH:].partition(" ")[2]
+    return f"`{kind}: {short}`"
 
 
 def _section(name, seen):
@@ -193,14 +298,30 @@ def _section(name, seen):
     yield from (f"### {heading(name)}", "")
     yield from _seen(name, seen)
     mend = textwrap.fill(f"**Mend.** {mend}", 100, break_on_hyphens=False)
-    yield from ("\n\n".join(causes), "", mend, "")
-    ends_in_function = head.splitlines()[-1].startswith(" ")
-    yield from ("```python", head, "", *[""] * ends_in_function, "# before", breaks, "")
-    yield from (*[""] * mended.startswith("def "), "# mended", mended, "```", "")
+    yield from ("\n\n".join(causes), "", mend, "", "```python", head)
+    before, *others = breaks.split("\n# -- or\n")
+    pieces = (("before", before), *(("or", each) for each in others), ("mended", mended))
+    above = head
+    for comment, code in pieces:
+        is_apart = _ends_in_function(above) or code.startswith("def ")
+        yield from (*[""] * (1 + is_apart), f"# {comment}", code.strip())
+        above = code
+    yield from ("```", "")
+
+
+def _ends_in_function(code):
+    return [line for line in code.splitlines() if line[:1].strip()][-1].startswith("def ")
+
+
+def _whole(seen):
+    _, text, head, _, code = sources(WHOLE)
+    [said] = {flags[flag][WHOLE]["mended"] for flags in seen["said"].values() for flag in "01"}
+    yield from (f"{heading(WHOLE)}.", "", text, "", "It says on all of these:", "")
+    yield from ("```text", said, "```", "", "```python", head, "", "", code, "```", "")
 
 
 def _seen(name, seen):
-    """Show what the first part says: once, where all releases say the same."""
+    """Show what the first part says: once, where all releases or both forms say the same."""
     by_text = {}
     for jax, flags in seen["said"].items():
         said = tuple(flags[flag][name]["breaks"] for flag in ("0", "1"))
@@ -208,7 +329,20 @@ def _seen(name, seen):
     for (off, on), releases in by_text.items():
         if len(by_text) > 1:
             yield from (f"On JAX {' and '.join(releases)}:", "")
-        yield from ("```text", f"flag off: {off}", f"flag on:  {on}", "```", "")
+        if off == on:
+            yield from ("```text", off, "```", "")
+        else:
+            yield from (
+                "```text",
+                f"flag off: {_aligned(off)}",
+                f"flag on:  {_aligned(on)}",
+                "```",
+                "",
+            )
+
+
+def _aligned(text):
+    return text.replace("\n", "\n          ")
 
 
 def main(pythons):
@@ -216,7 +350,7 @@ def main(pythons):
     said = {}
     for python in pythons:
         for flag in (0, 1):
-            answer = said_by(python, flag, (*USERS, *AUTHORS))
+            answer = said_by(python, flag, NAMES)
             said.setdefault(answer["jax"], {})[str(flag)] = answer["said"]
     seen = {"digest": digest(), "said": said}
     SEEN.write_text(json.dumps(seen, indent=1) + "\n")

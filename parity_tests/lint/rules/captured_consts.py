@@ -29,9 +29,9 @@ def reads_consts(kinds: Kinds) -> Iterator[Match]:
     """CP101: `.consts` of a jaxpr is read as the list of captured arrays.
 
     Today a closed jaxpr has captured arrays in `.consts` (`.literals` is its older name). After the
-    flip `.consts` is empty: captured arrays are Literals, among `eqn.invars` and `jaxpr.outvars`.
-    Code that counts, visits, compares or changes `.consts` then finds none, and says nothing about
-    it.
+    flip they are Literals, among `eqn.invars` and `jaxpr.outvars`; tracers of an outer function and
+    typed keys (`jax.random.key`) alone stay in `.consts`. Code that counts, visits, compares or
+    changes `.consts` then finds no array, and says nothing about it.
 
         closed = jax.make_jaxpr(f)(x)
         size = sum(c.nbytes for c in closed.consts)   # 0 after the flip
@@ -41,7 +41,7 @@ def reads_consts(kinds: Kinds) -> Iterator[Match]:
         for eqn in closed.jaxpr.eqns:
             for atom in eqn.invars:
                 if isinstance(atom, jax.extend.core.Literal):
-                    ...  # atom.val may be an array of any shape
+                    ...  # atom.val may be an array of any shape, or a number
 
     Code that does with them what it does with the values of Literals is right in both forms, and is
     not reported: `found = list(closed.consts)` and then `found.append(atom.val)`, or `visit(const)`
@@ -87,7 +87,7 @@ def _match(module: Module, node: cst.Attribute, use: Use, confidence: Confidence
     if use.purpose is Purpose.ESCAPES:
         confidence = Confidence.LOW
     name = node.attr.value
-    message = f"captured arrays {says}; after the flip `.{name}` is empty and they are Literals"
+    message = f"captured arrays {says}; after the flip they are Literals, and not in `.{name}`"
     return module.match(node, message, confidence)
 
 

@@ -1,4 +1,5 @@
 import json
+import re
 import sys
 
 import pytest
@@ -73,6 +74,12 @@ def test_each_code_is_explained(code, capsys):
     assert said.startswith(f"{code}: ")
     assert EXPLANATIONS[code] in said
     assert "What to do:" in said
+
+
+def test_a_group_of_codes_is_explained(capsys):
+    assert app.main(["lint", "--explain", "CP10,CP201"]) == 0
+    titles = re.findall(r"^CP\d+(?=: )", capsys.readouterr().out, re.MULTILINE)
+    assert titles == [each for each in CODES if each.startswith("CP10") or each == "CP201"]
 
 
 def test_a_wrong_use_is_said(folder, capsys):

@@ -100,6 +100,27 @@ def test_a_traced_stage_hands_out_no_captured_arrays_after_the_flip():
         jax.config.update(flag, was_on)
 
 
+@pytest.mark.parametrize("is_on", [False, True])
+def test_tracers_and_typed_keys_stay_consts_after_the_flip(is_on):
+    table, key, flag = jnp.arange(9.0), jax.random.key(0), "jax_use_simplified_jaxpr_constants"
+    found = []
+
+    def outer(y):
+        jaxpr = jax.make_jaxpr(lambda x: jax.random.normal(key) * table * x * y)(1.0)
+        found.extend(type(each).__name__ for each in jaxpr.consts)
+        return y
+
+    was_on = getattr(jax.config, flag)
+    try:
+        jax.config.update(flag, is_on)
+        jax.jit(outer)(2.0)
+    finally:
+        jax.config.update(flag, was_on)
+    assert [each for each in found if "Tracer" in each]
+    assert "PRNGKeyArray" in found
+    assert ("ArrayImpl" in found) != is_on
+
+
 def test_both_classes_are_one_from_0_11_0_on():
     assert (core.Jaxpr is core.ClosedJaxpr) == is_since("0.11.0")
 
