@@ -187,7 +187,8 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
     """Return the equations of a live closed_jaxpr that depend on captured arrays alone.
 
     Captured arrays of at most `embed_threshold` bytes are inlined in both modes, and do not count.
-    A loop is never folded as a whole; an equation in its body may be.
+    A loop is never folded as a whole; an equation in its body may be. Neither is a factorisation,
+    nor what depends on one.
     """
     walk = _Walk(embed_threshold)
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
@@ -248,6 +249,8 @@ class _Origins(Domain[_Origin]):
         origin = max(operands, default=_Origin.NOTHING)
         if equation.effects:
             origin = _Origin.ARGUMENTS
+        if equation.primitive.name in _PER_COLUMN:
+            origin = _Origin.ARGUMENTS  # LAPACK's work on a CPU, and loops elsewhere: never folded
         bodies = bodies_of(equation)
         if not bodies:
             if origin == _Origin.CAPTURED and _is_work(equation):

@@ -191,9 +191,9 @@ class CallTimes:
     """Medians in seconds: `call` until the results are there, `dispatch` until the call returns.
 
     JAX returns before the results are there, so `dispatch` is the price for the caller's thread. A
-    CPU computes small programs at once; then both have the work. `processor` is what all threads
-    take of the processors meanwhile. Without samples, all are None. `seconds` has each call, in
-    order.
+    CPU computes small programs at once; then both have the work. `processor` is the least that
+    all threads take of the processors in a call: those of LAPACK spin while they wait for a busy
+    one. Without samples, all are None. `seconds` has each call, in order.
     """
 
     call: float | None
@@ -233,8 +233,8 @@ def time_calls(
     if not whole:
         return NO_TIMES
     each = tuple(round(seconds, DIGITS) for seconds in whole)
-    medians = [statistics.median(taken) for taken in (whole, dispatch, processor)]
-    return CallTimes(medians[0], medians[1], len(whole), each, processor=medians[2])
+    medians = statistics.median(whole), statistics.median(dispatch)
+    return CallTimes(*medians, len(whole), each, processor=min(processor))
 
 
 def _goes_on(taken: int, seconds: float) -> bool:

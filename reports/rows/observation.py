@@ -281,8 +281,8 @@ class StageTimes(Row):
     `call_samples` calls after the first. `dispatch` is the median time until such a call returns,
     which may be before its results are there. `cached_compile` is compiling with the program in
     JAX's persistent compilation cache. `processor` is what trace, lower and compile together took
-    of the processors, and `call_processor` the median of what a call takes of them; other work on
-    the machine does not lengthen these.
+    of the processors, and `call_processor` the least that a call takes of them; other work on the
+    machine does not lengthen these.
     """
 
     trace: float

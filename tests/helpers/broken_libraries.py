@@ -1,8 +1,12 @@
 """The libraries that broke, and the page of docs that lists them.
 
-Run this file to write the page anew.
+Run this file to write the page anew; with a folder, to write its programs there, each as a target
+of `constparity run` and all as tests.
 """
 
+import re
+import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -26,8 +30,21 @@ program in [libraries_that_broke.toml](libraries_that_broke.toml) has the patter
 our own, and a test lints it, runs it on the JAX at hand, which has to break it from the named
 version on, and runs it once more after `--fix`.
 
-| reported | release | what broke | from JAX | lint, 2026-11-26 | lint, now | fix | its own tests |
-|---|---|---|---|---|---|---|---|
+*Grid* and *plugin* are what two other commands said on 2026-11-27 of the eight programs in that
+file, not of the libraries themselves. All eight pass on 0.10.2, in each mode of the plugin
+(`simplified`, `both`, `jax-both`): no run on one release names what the next one removes, only lint
+does. On 0.12.0.1 the grid calls each a new failure, with the version, the exception and the line;
+of the plugin's modes, `jax-both` tells what the flag mends from what it does not.
+
+```sh
+python tests/helpers/broken_libraries.py FOLDER
+constparity run $(ls FOLDER/pattern_*.py | sed s/$/:program/) --jax 0.10.2,0.12.0.1 \\
+  --sides jax-legacy,jax-simplified --report md:grid.md
+pytest FOLDER --constparity=jax-both
+```
+
+| reported | release | what broke | from JAX | lint, 2026-11-26 | lint, now | fix | grid | plugin | its own tests |
+|---|---|---|---|---|---|---|---|---|---|
 """
 
 
@@ -51,6 +68,8 @@ def _line(row):
         ", ".join(row["before"]) or "nothing",
         ", ".join(row["now"]) or "nothing",
         row["fix"],
+        row.get("grid", ""),
+        row.get("plugin", ""),
         row["tests"],
     ]
     return f"| {' | '.join(cells)} |"
@@ -66,5 +85,21 @@ def _lines_of_libraries():
     return "The lines that lint names, or that broke:\n\n" + "\n".join(lines) + "\n"
 
 
+def write_programs(folder):
+    """Write each program as a file whose `program` runs it, and a file of tests that run it."""
+    tests = []
+    for row in ROWS:
+        if "program" in row:
+            name = re.sub(r"\W+", "_", row["release"])
+            body = textwrap.indent(row["program"].strip(), "    ")
+            end = "    return jax.jit(lambda x: x + 1), (1.0,)"
+            Path(folder, f"pattern_{name}.py").write_text(f"def program():\n{body}\n{end}\n")
+            tests.append(f"def test_{name}():\n{body}\n")
+    Path(folder, "test_patterns.py").write_text("\n\n".join(tests))
+
+
 if __name__ == "__main__":
-    PAGE.write_text(page())
+    if len(sys.argv) > 1:
+        write_programs(sys.argv[1])
+    else:
+        PAGE.write_text(page())

@@ -123,3 +123,13 @@ def test_a_transposition_prevails_over_the_conversion_before_it():
 
     moved = constant_work(jax.make_jaxpr(f)(np.ones((4, 3), np.complex64)), embed_threshold=0).moved
     assert moved.what == "the transposition of complex64[4,5,3] in `dot_general`"
+
+
+def test_a_factorisation_is_not_folded_nor_is_what_depends_on_it():
+    def f(x):
+        return x + jnp.exp(lax.linalg.cholesky(jnp.sin(SQUARE), symmetrize_input=False))
+
+    text = jax.jit(f).lower(SQUARE).compile().as_text()
+    assert (" sine(" in text, " exponential(" in text, "potrf" in text) == (False, True, True)
+    found = constant_work(jax.make_jaxpr(f)(SQUARE), embed_threshold=0)
+    assert [each.primitive.name for each in found.equations] == ["sin"]

@@ -6,7 +6,7 @@ import importlib
 import jax
 import jax.numpy as jnp
 import pytest
-from broken_libraries import PAGE, ROWS, page
+from broken_libraries import PAGE, ROWS, page, write_programs
 from jax.extend import core
 
 from parity_tests.lint import fixing
@@ -144,3 +144,20 @@ def test_what_is_fixed_runs_on_this_version(before):
     assert after != before
     run(after)
     assert not any(match.edits for _, match in lint_source(after.encode(), CODES))
+
+
+def test_each_program_is_written_as_a_target_and_as_a_test(tmp_path):
+    write_programs(tmp_path)
+    assert len(list(tmp_path.glob("pattern_*.py"))) == len(PROGRAMS)
+    suite = (tmp_path / "test_patterns.py").read_text()
+    made = {}
+    exec(compile(suite, "test_patterns", "exec"), made)
+    tests = [made[name] for name in made if name.startswith("test_")]
+    for row, test in zip(PROGRAMS, tests, strict=True):
+        assert row["grid"]
+        assert row["plugin"]
+        if is_since(row["from"]):
+            with pytest.raises(getattr(builtins, row["error"])):
+                test()
+        else:
+            test()

@@ -44,6 +44,8 @@ def test_waiting_takes_nothing_of_the_processors():
             pass
 
     assert later_calls.time_calls(lambda: work, 3).processor >= 0.05
+    in_turns = iter([work, int, work])
+    assert later_calls.time_calls(lambda: next(in_turns), 3).processor < 0.05
 
 
 def test_dispatching_is_part_of_a_call():
