@@ -211,6 +211,7 @@ def _exported(kind: type) -> Encoder:
 _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "AbstractMesh": _attributes("axis_names", "axis_sizes", "axis_types", "abstract_device"),
     "AbstractDevice": _attributes("device_kind", "num_cores", "platform"),
+    "AbstractRef": _attributes("inner_aval", "memory_space", "kind"),
     "AbstractToken": _text,
     "AutoLayoutSingleton": _text,
     "CustomCallBackend": _text,
@@ -249,9 +250,6 @@ def _key(value: Any) -> bytes:
     return _tagged("key", str(value).encode())
 
 
-_HIJAX = {"HiPrim", "HiPrimitive", "VJPHiPrimitive"}  # JAX's own primitives of several types
-
-
 def _variables(value: Any) -> bytes:
     return _tagged(name_of(type(value)), _mapping(getattr(value, "__dict__", {})))
 
@@ -276,8 +274,6 @@ def _encoder_for(kind: type) -> Encoder:
         return _function
     if is_of_jax(kind) and kind.__name__ in _OF_JAX:
         return _OF_JAX[kind.__name__](kind)
-    if is_of_jax(kind) and _HIJAX & {each.__name__ for each in kind.__mro__}:
-        return _variables
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
         return _items(f"{name_of(kind)}{kind._fields}")
     if is_of_jax(kind) and dataclasses.is_dataclass(kind):

@@ -43,6 +43,7 @@ from parity_tests.proof.rules import (
     asked_by,
     check_left_out,
     encoded_param,
+    expanded_alone,
     is_of_jax,
     is_replicated,
     lowered_alone,
@@ -142,8 +143,7 @@ class _Walk:
     _results: dict[Any, tuple[Any, list[Number]]] = field(default_factory=dict)
     _live: dict[Any, tuple[Any, Live]] = field(default_factory=dict)
     _known: dict[Any, tuple[Any, Number]] = field(default_factory=dict)
-    # Equations whose primitives are not JAX's.
-    _modules: dict[int, tuple[Any, Number]] = field(default_factory=dict)
+    _by_itself: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     # Results of a cond: its index, and what each branch gave.
     _repeated: dict[Number, Repeated] = field(default_factory=dict)
     _cases: dict[Number, tuple[Number, tuple[Number, ...]]] = field(default_factory=dict)
@@ -222,7 +222,9 @@ class _Walk:
         if not is_of_jax(equation.primitive):
             return self._foreign(equation, operands)
         name, structure = equation.primitive.name, structure_of(equation)
-        if structure is None or name in OF_ONE_OBJECT:
+        if name in OF_ONE_OBJECT:
+            return self.body(self._alone_of(equation, expanded_alone), operands, used)
+        if structure is None:
             by_law = value_of(equation, operands)
             if by_law is not None:
                 return [by_law]
@@ -260,10 +262,14 @@ class _Walk:
 
     def _foreign(self, equation: Any, operands: list[Number]) -> list[Number]:
         """Return the numbers of an equation whose primitive is not JAX's: it is its module."""
-        if id(equation) not in self._modules:
-            self._modules[id(equation)] = equation, lowered_alone(equation)
-        params = [digest_of_type(equation.ctx), self._modules[id(equation)][1]]
+        params = [digest_of_type(equation.ctx), self._alone_of(equation, lowered_alone)]
         return self._made(equation, params, operands)
+
+    def _alone_of(self, equation: Any, make: Callable[[Any], Any]) -> Any:
+        """Return what an equation is by itself; the body of a loop asks for it again and again."""
+        if id(equation) not in self._by_itself:
+            self._by_itself[id(equation)] = equation, make(equation)
+        return self._by_itself[id(equation)][1]
 
     def _one(self, equation: Any, params: Any, operands: list[Number], aval: Any) -> Number:
         """Return the number of an equation with other params and another type of its result."""

@@ -8,8 +8,9 @@ is encoded, one that a later release of JAX adds, too.
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -61,7 +62,7 @@ COMBINING = {
     "scatter_jaxpr": "scatter_consts",
     "jaxpr": "consts",
 }
-# Primitives of one object, which has all that they say.
+# Primitives of one object, which has all that they say and what they expand to.
 OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 
 
@@ -92,25 +93,49 @@ def lowered_alone(equation: Any) -> Number:
     """
     primitive = equation.primitive
     what = f"the primitive {primitive.name}, which is not JAX's and"
-    inputs, results = ([var.aval for var in each] for each in (equation.invars, equation.outvars))
-    if not all(type(aval).__name__ == "ShapedArray" for aval in inputs):
-        raise UndecidedError(f"{what} takes more than arrays")
     if any(primitive in rules for platform, rules in lowering_rules() if platform):
         raise UndecidedError(f"{what} is lowered otherwise for another platform")
-    types = (jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in inputs)
-    # Its rules may raise anything at all, above all where they ask what is around it.
+    traced = _traced_alone(equation, partial(primitive.bind, **equation.params), what)
+    # Rules may raise anything at all, above all where they ask what is around them.
     try:
-        traced = _jit(lambda *each: primitive.bind(*each, **equation.params)).trace(*types)
         lowered = traced.lower()
     except Exception as error:
         raise UndecidedError(f"{what} is not lowered by itself: {named(error)}") from error
-    alone = [*traced.jaxpr.in_avals, "->", *traced.jaxpr.out_avals]
-    if [*map(str, alone)] != [*map(str, [*inputs, "->", *results])]:
-        raise UndecidedError(f"{what} has other types by itself")
     found = number_module(lowered.compiler_ir(), const_args(lowered))
     if found.callbacks:
         raise UndecidedError(f"{what} calls Python functions")
     return found.digest
+
+
+def expanded_alone(equation: Any) -> Any:
+    """Return the closed_jaxpr that JAX puts in the place of a primitive of one object.
+
+    Raises `UndecidedError`.
+    """
+    [primitive] = equation.params.values()
+
+    def expanded(*operands: Any) -> Any:
+        return jax.tree.leaves(primitive.expand(*jax.tree.unflatten(primitive.in_tree, operands)))
+
+    what = f"the primitive {type(primitive).__name__} of one object, which"
+    return _traced_alone(equation, expanded, what).jaxpr
+
+
+def _traced_alone(equation: Any, fun: Callable[..., Any], what: str) -> Any:
+    """Trace what an equation does to arrays of the types of its operands."""
+    inputs, results = ([var.aval for var in each] for each in (equation.invars, equation.outvars))
+    if not all(type(aval).__name__ == "ShapedArray" for aval in inputs):
+        raise UndecidedError(f"{what} takes more than arrays")
+    types = (jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in inputs)
+    # Rules may raise anything at all, above all where they ask what is around them.
+    try:
+        traced = _jit(fun).trace(*types)
+    except Exception as error:
+        raise UndecidedError(f"{what} is not traced by itself: {named(error)}") from error
+    alone = [*traced.jaxpr.in_avals, "->", *traced.jaxpr.out_avals]
+    if [*map(str, alone)] != [*map(str, [*inputs, "->", *results])]:
+        raise UndecidedError(f"{what} has other types by itself")
+    return traced
 
 
 def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[bytes]:

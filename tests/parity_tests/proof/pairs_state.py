@@ -16,7 +16,7 @@ from jax import lax
 from jax.experimental import io_callback
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
-from pairs import With, differ
+from pairs import With, differ, equal
 
 f32 = jnp.float32
 X = S((8, 8), f32)
@@ -631,4 +631,108 @@ differ(
         )
         for fun in around_and_inside(body_of)
     ),
+)
+
+
+# -- references ------------------------------------------------------------------------------------
+
+
+def of_two(write, read, other=lambda x: x):
+    """Write to one of two references, and read one of them."""
+
+    def fun(x):
+        references = jax.new_ref(x), jax.new_ref(other(x))
+        references[write][...] = x * 2
+        return references[read][...]
+
+    return fun
+
+
+def of_one(*steps):
+    def fun(x):
+        reference, found = jax.new_ref(x), []
+        for step in steps:
+            found.append(step(reference, x))
+        return [each for each in found if each is not None]
+
+    return fun
+
+
+def read(r, x):
+    return r[...]
+
+
+def write(r, x, by=2.0, at=...):
+    r[at] = r[at] * by
+
+
+def through(call, one, two):
+    """Pass two references, which may be one, to something that writes to the first."""
+
+    def fun(x):
+        a, b = jax.new_ref(x), jax.new_ref(x)
+
+        def both(p, q):
+            p[...] += x
+            return q[...]
+
+        return call(both, *((a, b)[n] for n in (one, two)))
+
+    return fun
+
+
+differ("references", (V,), of_two(0, 0), of_two(0, 1), of_two(0, 1, lambda x: x + 1))
+differ(
+    "references-order",
+    (V,),
+    of_one(read, write),
+    of_one(write, read),
+    of_one(read, write, read),
+    of_one(write, write, read),
+    of_one(write, partial(write, by=3.0), read),
+    of_one(partial(write, by=3.0), write, read),
+    of_one(partial(write, at=0), read),
+    of_one(partial(write, at=1), read),
+    of_one(partial(write, at=slice(0, 2)), read),
+    of_one(lambda r, x: jax.ref.addupdate(r, ..., x * 2), read),
+)
+for name, call, references in (
+    ("jit", lambda both, p, q: jax.jit(both)(p, q), ((0, 1), (1, 0))),
+    (
+        "cond",
+        lambda both, p, q: lax.cond(p[0] > 0, lambda: both(p, q), lambda: q[...]),
+        ((0, 0), (0, 1), (1, 0)),
+    ),
+    (
+        "scan",
+        lambda both, p, q: lax.scan(lambda c, _: (c + both(p, q), None), q[...], length=2)[0],
+        ((0, 0), (0, 1), (1, 0)),
+    ),
+    (
+        "while",
+        lambda both, p, q: lax.while_loop(lambda c: c[0] < 9, lambda c: c + both(p, q), q[...]),
+        ((0, 0), (0, 1), (1, 0)),
+    ),
+):
+    differ(f"references-in-{name}", (V,), *[through(call, *each) for each in references])
+
+
+def root_of(k, by, guess):
+    def fun(x):
+        f = lambda v: v - by * x * k
+        solve = lambda g, v: v - g(v)
+        return lax.custom_root(f, x * guess, solve, lambda g, y: y / g(jnp.ones_like(y)))
+
+    return fun
+
+
+differ(
+    "custom_root", (V,), *[root_of(k, *n) for k in (kk, kk + 1) for n in ((1, 1), (2, 1), (1, 2))]
+)
+equal("reference", (V,), of_one(write, read), jax.jit(of_one(write, read)))
+equal(
+    "custom_root",
+    (V,),
+    root_of(kk, 2, 3),
+    lambda x: (lambda v: v - (v - 2 * x * jnp.asarray(kk)))(x * 3),
 )
