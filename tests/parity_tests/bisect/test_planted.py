@@ -36,6 +36,7 @@ CASTING, SMOOTHING = "optax.tree_utils._casting_test", "optax.losses._smoothing_
 UPDATE = "optax._src.update_test"
 ADDING = "optax.transforms._adding_test::AddingTest::test_add_decayed_weights"
 FACTORIZED = "optax._src.factorized_test::FactorizedTest::"
+PRIVACY = "optax.contrib._privacy_test::DifferentiallyPrivateAggregateTest::"
 MONITORING = "optax.transforms._monitoring_test::MonitoringTest::"
 CONSTRAINING = "optax.transforms._constraining_test::ConstraintsTest::"
 EINSUM = "opt_einsum.tests.test_backends::"
@@ -63,7 +64,7 @@ IN_TESTS = {
     "text_of_module": (f"{EINSUM}test_jax_with_constants",),
     "memory": (f"{MONITORING}test_snapshot", UPDATE),
     "twice": (f"{FACTORIZED}test_gradient_accumulation0",),
-    "derivative": ("optax.contrib._privacy_test",),
+    "derivative": (f"{PRIVACY}test_no_privacy", UPDATE),
     "scanned": ("optax.tree_utils._random_test::RandomTest::test_tree_split_key_like", UPDATE),
     "model": (f"{CONSTRAINING}test_keep_params_nonnegative",),
     "equinox_reader": ("optax.schedules._join_test", UPDATE),
