@@ -55,6 +55,11 @@ def test_each_mend_says_the_same_on_every_release(seen):
     assert "Error: " not in mended
 
 
+@pytest.mark.parametrize("name", writer.NAMES)
+def test_lint_says_nothing_of_a_mend(name):
+    assert writer.linted(name)[-1] == set()
+
+
 def names_whose(names, said, is_so):
     """Return the names of programs of which something holds, where JAX has what they show."""
     return {

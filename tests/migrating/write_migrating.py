@@ -179,7 +179,8 @@ pytest --constparity=jax-both          # which tests differ, the flag off and on
 pytest --constparity=jax-both --constparity-python=ENVIRONMENT    # the same on its JAX
 ```
 
-A library that evaluates jaxprs needs [one interpreter for all releases and both
+The last column of the tables has the code of [lint](lint.md#the-rules) that names the line, where
+one does. A library that evaluates jaxprs needs [one interpreter for all releases and both
 forms](#{whole_anchor}).
 
 ## Help, fix me now
@@ -264,16 +265,30 @@ def page(seen):
 
 
 def _part(names, seen):
-    yield from ("| what you see | what it is |", "|---|---|")
+    yield from ("| what you see | what it is | lint |", "|---|---|---|")
     errors = {name: _errors(name, seen) for name in names}
     for name in names:
         title = heading(name)
         others = {each for other in names if other != name for each in errors[other]}
         short = ", ".join(_short(each, others) for each in errors[name])
-        yield f"| {short or 'no error'} | [{title}](#{anchor(title)}) |"
+        codes = ", ".join(sorted(set().union(*linted(name)[:-1])))
+        yield f"| {short or 'no error'} | [{title}](#{anchor(title)}) | {codes} |"
     yield ""
     for name in names:
         yield from _section(name, seen)
+
+
+def linted(name):
+    """Return the codes of what lint finds in each piece of a program, the mended one last."""
+    from parity_tests.lint.rules import CODES
+    from parity_tests.lint.run import lint_source
+
+    _, _, head, breaks, mended = sources(name)
+    pieces = [*breaks.split("\n# -- or\n"), mended]
+    return [
+        {code for code, _ in lint_source(f"{head}\n\n{piece}\n".encode(), CODES)}
+        for piece in pieces
+    ]
 
 
 def _errors(name, seen):
