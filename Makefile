@@ -15,7 +15,8 @@ REPORT_DIR := constparity-report
 TEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder -q
 PACKAGES := engine legacy_closedjaxpr parity_tests reports simplified_consts
 # The tests that meet JAX's own objects most, for releases that CI does not run the others on.
-CLOSE_TO_JAX := tests/engine tests/legacy_closedjaxpr tests/seeds tests/simplified_consts
+CLOSE_TO_JAX := tests/engine tests/legacy_closedjaxpr tests/migrating/test_interpreter.py tests/seeds \
+  tests/simplified_consts
 
 # The tests of the HTML page drive a browser, those of the CI jobs use the rest.
 SYSTEM_PROGRAMS := chromium git npm patch
@@ -54,10 +55,11 @@ test-close-to-jax: $(VENV)/.installed
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
-# What CI has no time for: programs that users reported, on the other release, tests close to JAX on
-# 0.11.2, all of the transform matrix, and 2,000 generated programs in the reference interpreter.
+# What CI has no time for: programs that users reported and those of docs/migrating.md, on the other
+# release, tests close to JAX on 0.11.2, all of the transform matrix, and 2,000 generated programs in
+# the reference interpreter.
 deep: $(VENV)/.installed
-	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/reported
+	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX="tests/reported tests/migrating"
 	$(MAKE) test-close-to-jax JAX=0.11.2
 	CONSTPARITY_WHOLE_CORPUS=1 $(BIN)/python -m pytest -n 0 -q tests/parity_tests/cli/test_matrix_grid.py
 	CONSTPARITY_TEST_SCORECARD=all $(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/parity_tests/scorecard

@@ -37,6 +37,6 @@ print(len(checked(["x"], jaxpr.invars)))
 print(len(safe_map(lambda name, variable: name, ["x"], jaxpr.invars)))
 
 # -- mended
-jaxpr = jax.make_jaxpr(scaled)(*args).jaxpr
-print(len(checked(["x"], jaxpr.invars)))
-print(len(safe_map(lambda name, variable: name, ["x"], jaxpr.invars)))
+invars = jax.make_jaxpr(scaled)(*args).jaxpr.invars
+print(len(checked(["x"], invars)))
+print(len(safe_map(lambda name, variable: name, ["x"], invars)))

@@ -58,6 +58,8 @@ FOUND = {
         "def run(jaxpr):\n    env = {}\n    return [env[v] for v in jaxpr.outvars]  # <-",
         "def names(jaxpr):\n    env = dict()\n    return list(map(env.get, jaxpr.outvars))  # <-",
         "def last(jaxpr: core.Jaxpr): return set(jaxpr.outvars)  # <-",
+        "def run(jaxpr, args):\n    env = dict(zip(jaxpr.invars, args)) | {}\n"
+        "    return [env[v] for v in jaxpr.outvars]  # <-",
         # an interpreter that asks for Literals where it reads operands alone
         "def run(jaxpr, args):\n    env = dict(zip(jaxpr.invars, args))\n"
         "    def read(v): return v.val if isinstance(v, core.Literal) else env[v]\n"
@@ -213,6 +215,8 @@ FOUND = {
         "import re\nlow = jax.jit(f).lower(x)\nre.findall(r'constant dense<', low.as_text())  # <-",
         "low = jax.jit(f).lower(x)\nlow.compile().as_text().count('constant')  # <-",
         "assert '%arg0: tensor<3xf32>' in jax.jit(f).lower(x).as_text()  # <-",
+        "text = jax.jit(f).lower(x).as_text()\nprint(text.count('constant'))  # <-\n"
+        "print('jax.const' in text)",
     ],
     "CP502": [
         "c = jax.jit(f).lower(x).compile()\nc.runtime_executable().execute([x])  # <-",
@@ -465,6 +469,8 @@ SILENT = {
         "text = jax.jit(f).lower(x).as_text()\nassert 'stablehlo.dot_general' in text",
         "assert 'constant' in open('x').read()\nprint(low.as_text())",
         "def g(doc): return 'constant' in doc.as_text()",
+        "text = jax.jit(f).lower(x).as_text()\n"
+        "print(text.count('constant') + text.count('jax.const = true'))",
     ],
     "CP502": [
         "c = jax.jit(f).lower(x).compile()\nc(x)\nc.runtime_executable().hlo_modules()",

@@ -2,8 +2,9 @@
 
     python tests/migrating/write_migrating.py .venv/bin/python .venv-jax0.12.0.1/bin/python
 
-Each Python runs all programs twice, in a process with JAX's flag off and in one with it on. What
-they said is kept in docs/migrating/seen.json, from which the page is made.
+The oldest JAX is named first. Each Python runs all programs twice, in a process with JAX's flag off
+and in one with it on. What they said is kept in docs/migrating/seen.json, from which the page is
+made.
 """
 
 import ast
@@ -152,8 +153,8 @@ PAGE_TEXT = """\
 JAX is about to treat the arrays that a traced function captures otherwise: they stay in the jaxpr
 as `Literal`s, and each call of the compiled function passes them ([what
 changes](after-the-flag.md)). This page has what people then meet, error by error. Each text was
-said by the program below it on stock JAX {releases}. Each mend was run there with
-the flag off and on, and says the same.
+said by the program below it on stock JAX {releases}. Each mend was run
+there with the flag off and on, and says the same.
 
 <!-- generated: python tests/migrating/write_migrating.py PYTHON... -->
 
@@ -178,7 +179,8 @@ pytest --constparity=jax-both          # which tests differ, the flag off and on
 pytest --constparity=jax-both --constparity-python=ENVIRONMENT    # the same on its JAX
 ```
 
-A library that evaluates jaxprs needs [one interpreter for all releases and both
+The last column of the tables has the code of [lint](lint.md#the-rules) that names the line, where
+one does. A library that evaluates jaxprs needs [one interpreter for all releases and both
 forms](#{whole_anchor}).
 
 ## Help, fix me now
@@ -246,7 +248,7 @@ def page(seen):
     titles = [line[3:] for line in PAGE_TEXT.splitlines() if line.startswith("## ")]
     users, authors, releases, whole = (anchor(each) for each in titles[2:6])
     said = PAGE_TEXT.format(
-        releases=" and ".join(seen["said"]),
+        releases=_listed(seen["said"]),
         newest=list(seen["said"])[-1],
         users_anchor=users,
         authors_anchor=authors,
@@ -263,23 +265,42 @@ def page(seen):
 
 
 def _part(names, seen):
-    yield from ("| what you see | what it is |", "|---|---|")
+    yield from ("| what you see | what it is | lint |", "|---|---|---|")
     errors = {name: _errors(name, seen) for name in names}
     for name in names:
         title = heading(name)
         others = {each for other in names if other != name for each in errors[other]}
         short = ", ".join(_short(each, others) for each in errors[name])
-        yield f"| {short or 'no error'} | [{title}](#{anchor(title)}) |"
+        codes = ", ".join(sorted(set().union(*linted(name)[:-1])))
+        yield f"| {short or 'no error'} | [{title}](#{anchor(title)}) | {codes} |"
     yield ""
     for name in names:
         yield from _section(name, seen)
 
 
+def linted(name):
+    """Return the codes of what lint finds in each piece of a program, the mended one last."""
+    from parity_tests.lint.rules import CODES
+    from parity_tests.lint.run import lint_source
+
+    _, _, head, breaks, mended = sources(name)
+    pieces = [*breaks.split("\n# -- or\n"), mended]
+    return [
+        {code for code, _ in lint_source(f"{head}\n\n{piece}\n".encode(), CODES)}
+        for piece in pieces
+    ]
+
+
 def _errors(name, seen):
-    """Return the errors that the newest release says, in one of both forms; quietly is none."""
-    said = list(seen["said"].values())[-1]
-    lines = [line for flag in "10" for line in said[flag][name]["breaks"].splitlines()]
+    """Return the errors that all but the oldest release say, after the flip where it is of that."""
+    flags = "01" if name in RELEASES else "1"
+    newer = list(seen["said"].values())[1:]
+    lines = [line for said in newer for each in flags for line in _lines(said[each][name])]
     return list(dict.fromkeys(_HOME.sub("", line) for line in lines if _ERROR.match(line)))
+
+
+def _lines(said):
+    return said["breaks"].splitlines()
 
 
 def _short(error, others):
@@ -328,7 +349,7 @@ def _seen(name, seen):
         by_text.setdefault(said, []).append(jax)
     for (off, on), releases in by_text.items():
         if len(by_text) > 1:
-            yield from (f"On JAX {' and '.join(releases)}:", "")
+            yield from (f"On JAX {_listed(releases)}:", "")
         if off == on:
             yield from ("```text", off, "```", "")
         else:
@@ -339,6 +360,11 @@ def _seen(name, seen):
                 "```",
                 "",
             )
+
+
+def _listed(releases):
+    *first, last = releases
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _aligned(text):

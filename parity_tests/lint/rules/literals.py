@@ -320,9 +320,14 @@ def _is_dict(module: Module, node: cst.CSTNode) -> bool:
     for assignment in module.assignments(node):
         above = module.parent(assignment.node)
         statement = module.parent(above) if isinstance(above, cst.AssignTarget) else above
-        value = getattr(statement, "value", None)
-        if isinstance(value, cst.Dict | cst.DictComp):
-            return True
-        if isinstance(value, cst.Call) and dotted_tail(value.func) in ("dict", "defaultdict"):
+        if _makes_dict(getattr(statement, "value", None)):
             return True
     return False
+
+
+def _makes_dict(value: cst.CSTNode | None) -> bool:
+    if isinstance(value, cst.BinaryOperation):
+        return _makes_dict(value.left) or _makes_dict(value.right)
+    if isinstance(value, cst.Call):
+        return dotted_tail(value.func) in ("dict", "defaultdict")
+    return isinstance(value, cst.Dict | cst.DictComp)

@@ -29,7 +29,8 @@ def module_text(kinds: Kinds) -> Iterator[Match]:
     others.
 
     What to do: look for a captured array among constants and arguments alike, and count the
-    arguments without `jax.const = true`.
+    arguments without `jax.const = true`. A function, or a statement outside of all functions, that
+    looks for `jax.const` as well is not reported.
     """
     module = kinds.module
     for text in module.nodes(cst.SimpleString, cst.ConcatenatedString):
@@ -37,7 +38,7 @@ def module_text(kinds: Kinds) -> Iterator[Match]:
         if content is None or not (_CONSTANT.search(content) or _ARGUMENT.search(content)):
             continue
         confidence = _searched(kinds, text)
-        if confidence is None:
+        if confidence is None or _looks_for_const_args(kinds, text):
             continue
         what = (
             "constants; after the flip captured arrays are arguments"
@@ -45,6 +46,14 @@ def module_text(kinds: Kinds) -> Iterator[Match]:
             else "numbered arguments; after the flip captured arrays come before them"
         )
         yield module.match(text, f"the text of a module is searched for {what}", confidence)
+
+
+def _looks_for_const_args(kinds: Kinds, text: cst.CSTNode) -> bool:
+    module = kinds.module
+    around = module.enclosing(text, cst.FunctionDef) or module.enclosing(
+        text, cst.SimpleStatementLine
+    )
+    return around is not None and "jax.const" in module.code(around)
 
 
 def _searched(kinds: Kinds, text: cst.CSTNode) -> Confidence | None:
