@@ -19,6 +19,8 @@ GOOD = ("passed", "skipped", "xfailed", "xpassed")
 
 # Addresses, names of temporary files, and numbers: these are others in each process.
 _PASSING = re.compile(r"0x[0-9a-fA-F]+|\btmp[a-z0-9_]{8}\b|[-+]?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
+# JAX's own tests also say it in words: "only with simplified Jaxpr consts".
+_NAME_OF_FLAG = re.compile(r"simplified[_ ]jaxpr[_ ]const", re.IGNORECASE)
 # The line that pytest writes below the source of each frame; the last one raised.
 _RAISED = re.compile(r"^([^\s:]+\.py:\d+): ", re.MULTILINE)
 # Lines that pytest marks as those of the exception; the others show the source.
@@ -84,7 +86,7 @@ def names_the_flag(outcome: SuiteOutcome) -> bool:
 
         names_the_flag(SuiteOutcome("skipped", "needs jax_use_simplified_jaxpr_constants"))
     """
-    return outcome.outcome == "skipped" and "use_simplified_jaxpr_constants" in outcome.summary
+    return outcome.outcome == "skipped" and _NAME_OF_FLAG.search(outcome.summary) is not None
 
 
 def side_record(run: SideRun, python: SuitePython) -> SuiteSide:

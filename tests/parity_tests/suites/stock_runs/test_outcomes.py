@@ -4,6 +4,8 @@ import junitparser
 import pytest
 
 from parity_tests.suites.stock_runs.child.constparity_stock_child import MOST_TEXT
+from parity_tests.suites.stock_runs.outcomes import names_the_flag
+from reports.rows.suite_runs import SuiteOutcome
 
 SUITE = """
 def test_passes(): pass
@@ -123,6 +125,19 @@ def test_a_skip_for_the_flag_is_told_apart_and_fails_nothing(done):
     assert knows.again is None  # and costs no second run
     assert "1 know the flag" in done.printed
     assert "FAILED test_it.py::test_needs_the_flag" not in done.printed
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "names"),
+    [
+        ("skipped", "Requires use_simplified_jaxpr_constants=True", True),
+        ("skipped", "Works only with simplified Jaxpr consts", True),
+        ("skipped", "Works only with simplified constants of a model", False),
+        ("failed", "Works only with simplified Jaxpr consts", False),
+    ],
+)
+def test_the_flag_may_be_named_in_words(outcome, reason, names):
+    assert names_the_flag(SuiteOutcome(outcome=outcome, summary=reason)) is names
 
 
 def test_a_difference_names_both_sides_and_the_second_run(done):
