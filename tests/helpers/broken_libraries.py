@@ -24,8 +24,8 @@ last three rows nothing of the library reads constants. The errors and their men
 [migrating](migrating.md#jax-011-and-newer-whatever-the-flag).
 
 Each row is the last release before its fix, read with `constparity lint` at the default
-confidence: once with the rules as they were on 2026-11-26, before they were improved on these
-libraries, and *now*. *Fix* says whether `--fix` mends the lines. No rule knows a library: each
+confidence: *then*, with the rules of 2026-11-26, before they were improved on these libraries,
+and *now*. *Fix* says whether `--fix` mends the lines. No rule knows a library: each
 program in [libraries_that_broke.toml](libraries_that_broke.toml) has the pattern in a few lines of
 our own, and a test lints it, runs it on the JAX at hand, which has to break it from the named
 version on, and runs it once more after `--fix`.
@@ -43,7 +43,7 @@ constparity run $(ls FOLDER/pattern_*.py | sed s/$/:program/) --jax 0.10.2,0.12.
 pytest FOLDER --constparity=jax-both
 ```
 
-| reported | release | what broke | from JAX | lint, 2026-11-26 | lint, now | fix | grid | plugin | its own tests |
+| reported | release | what broke | from JAX | lint then | lint now | fix | grid | plugin | its tests |
 |---|---|---|---|---|---|---|---|---|---|
 """
 
