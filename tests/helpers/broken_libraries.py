@@ -38,8 +38,8 @@ of the plugin's modes, `jax-both` tells what the flag mends from what it does no
 
 ```sh
 python tests/helpers/broken_libraries.py FOLDER
-constparity run $(ls FOLDER/pattern_*.py | sed s/$/:program/) --jax 0.10.2,0.12.0.1 \\
-  --sides jax-legacy,jax-simplified --report md:grid.md
+constparity run $(ls FOLDER/pattern_*.py | sed s/$/:program/) \\
+  --jax 0.10.2,0.12.0.1 --sides jax-legacy,jax-simplified --report md:grid.md
 pytest FOLDER --constparity=jax-both
 ```
 
