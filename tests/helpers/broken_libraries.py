@@ -43,7 +43,7 @@ constparity run $(ls FOLDER/pattern_*.py | sed s/$/:program/) \\
 pytest FOLDER --constparity=jax-both
 ```
 
-| reported | release | what broke | from JAX | lint then | lint now | fix | grid | plugin | its tests |
+| reported | release | what broke | from JAX | lint then | lint now | fix | grid | plugin | tests |
 |---|---|---|---|---|---|---|---|---|---|
 """
 
