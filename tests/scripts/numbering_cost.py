@@ -13,7 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from parity_tests import targets
 from parity_tests.jax_internals import const_args
@@ -27,10 +27,10 @@ T = TypeVar("T")
 _spent: Counter[str] = Counter()
 
 
-def _timed(what: str, do: Callable[[], T]) -> T | None:
+def _timed(what: str, do: Callable[..., T], *args: Any, **kwargs: Any) -> T | None:
     start = time.process_time()
     try:
-        return do()
+        return do(*args, **kwargs)
     except UndecidedError:
         return None
     finally:
@@ -42,12 +42,11 @@ def main(side: Side = "jax-legacy", *of: str) -> None:
         if isinstance(program, targets.Unavailable):
             continue
         fun, args, kwargs = program.build()
-        jitted = jitted_on(fun, side)
-        traced = _timed("tracing", lambda: jitted.trace(*args, **kwargs))
-        _timed("numbering jaxprs", lambda: number_jaxpr(traced.jaxpr))
-        lowered = _timed("lowering", lambda: traced.lower())
+        traced = _timed("tracing", jitted_on(fun, side).trace, *args, **kwargs)
+        _timed("numbering jaxprs", number_jaxpr, traced.jaxpr)
+        lowered = _timed("lowering", traced.lower)
         module, passed = lowered.compiler_ir(), const_args(lowered)
-        _timed("numbering modules", lambda: number_module(module, passed))
+        _timed("numbering modules", number_module, module, passed)
     for what, seconds in _spent.items():
         print(f"{what}: {seconds:.2f} s")
     for one, other in (("numbering jaxprs", "tracing"), ("numbering modules", "lowering")):
