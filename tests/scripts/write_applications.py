@@ -1,12 +1,9 @@
-"""Write docs/applications.md from results of the programs in docs/applications/.
+"""Write docs/applications.md and its picture from a campaign of the programs in docs/applications/.
 
-    constparity campaign docs/applications.toml --report json:applications.json
-    CONSTPARITY_PRECOMPUTE_CONSTANTS=auto constparity run docs/applications \\
-        --sides legacy,simplified --report json:preamble.json
-    python tests/scripts/write_applications.py applications.json --preamble preamble.json
+    constparity campaign docs/applications.toml --store applications.db
+    python tests/scripts/write_applications.py applications.db
 
-Several results may be given for each, of one program or of all of them. The second command needs
-the packages beside constparity; its call times are those with a preamble.
+`make applications` does both. Of several stores the last one counts that has run a program.
 """
 
 import argparse
@@ -14,34 +11,55 @@ import ast
 import hashlib
 import re
 import statistics
+import tomllib
 from pathlib import Path
 
-import reports
+from reports.output.axes import Axis
+from reports.output.bench_plot import HEIGHT, LABELS, MARGIN, WIDTH, Drawing, Mark
+from reports.output.html import environment
+from reports.store.reading import load_run
 from reports.views.figures import humanise_bytes
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE, PROGRAMS = DOCS / "applications.md", DOCS / "applications"
-_FOLDERS = re.compile(r"/\S*/site-packages/")  # before the path of a module
+PAGE, PICTURE, PROGRAMS = DOCS / "applications.md", DOCS / "applications.svg", DOCS / "applications"
+NOTES = tomllib.loads((PROGRAMS / "notes.toml").read_text())
+# Before the path of a module.
+_FOLDERS = re.compile(r"/\S*/site-packages/|(?:/\S*/)?docs/applications/")
 STOCK = ("jax-legacy", "jax-simplified")
+TWOFOLD = range(-6, 7)  # powers of two on the axis of the picture
+ALIKE = 1.6  # less is no gain and no cost: processes of one side were that far apart
 HEAD = """\
 # Applications that capture much
 
 Programs of real packages from the package index, as their users write them: each jits a function
 that captures what it does not get as an argument. [applications.toml](applications.toml) is the
-list, `docs/applications/` has a file for each. This page is generated from a run of
-`constparity campaign docs/applications.toml`, on {environment}.
+list, `docs/applications/` has a file for each. `make applications` makes the environment, runs the
+campaign and writes this page and its picture. This one is of jax {environment}.
+"""
+FIGURES = """\
+Figures are of stock JAX before the flip / after it, one process for each side. Times are those of
+the processors, in all threads, so that other work on the machine does not lengthen them: a call is
+the least of up to 20. They are rough all the same: processes of one side were up to 1.6x apart
+(exponax: 12.5 to 20.3 ms), so less is called alike. Bytes are exact. Rounds, which would give times
+an interval, were not run. A call that is missing was not timed.
+
+The times of the clock that stood here on 2026-11-26 were of a busy machine: of the calls that
+seemed to take 2 to 9 times as long (s2fft, interpax, flax, equinox, numpyro, exponax), s2fft's
+does. `constparity tune` times the alternatives in turns, in one process, by the clock.
 """
 
 
-def rows_of(paths):
-    """Return the rows of all results by the name of their file, and their environment."""
-    found, environment = {}, ""
-    for path in paths:
-        campaign = reports.load_campaign(path)
-        environment = campaign.environment
-        for row in campaign.programs:
-            found[row.source.partition(":")[0].removesuffix(".py")] = row
-    return dict(sorted(found.items())), environment
+def rows_of(stores):
+    """Return the rows of the last run of each store by the name of their file, and where it ran."""
+    found, where = {}, ""
+    for store in stores:
+        run = load_run(Path(store), "last")
+        with_ = run.environment
+        where = f"{with_.jax}, Python {with_.python}, {with_.cpu}, {with_.cpu_count} cores"
+        found |= {Path(row.source.partition(":")[0]).stem: row for row in run.programs}
+    if len(stores) > 1:
+        where += f"; it is put together of {len(stores)} campaigns, some of which were interrupted"
+    return dict(sorted(found.items())), where
 
 
 def sides_of(row):
@@ -62,35 +80,44 @@ def compared(before, after, digits=3):
 
 
 def digest():
-    """Return the digest of the list and its programs."""
-    files = (DOCS / "applications.toml", *sorted(PROGRAMS.glob("*.py")))
+    """Return the digest of the list, its programs and what is said of them."""
+    files = (DOCS / "applications.toml", *sorted(PROGRAMS.glob("*.*")))
     return hashlib.sha256(b"".join(each.read_bytes() for each in files)).hexdigest()[:16]
 
 
-def table(rows, preambles):
+def exact(row):
+    """Return the cells of a program that each machine has alike: captured, flip, proof."""
+    jaxpr = sides_of(row)[0].jaxpr
+    proved = {each.answer for each in row.flip.claims} == {"proved"}
+    return (
+        f"{jaxpr.captured_arrays} arrays, {humanise_bytes(jaxpr.captured_bytes)}",
+        row.flip.outcome,
+        "proved" if proved else "not proved",
+    )
+
+
+def staging(side):
+    """Return what tracing, lowering and compiling take of the processors."""
+    return side.times.processor
+
+
+def calling(side):
+    """Return what a call takes of the processors; None where it was not timed."""
+    return side.times.call_processor
+
+
+def table(rows):
     """Yield the lines of the table of all applications."""
     yield (
-        "| program | captured | flip | proof | trace + lower, s | compile, s | call, ms "
-        "| with a preamble, ms | host memory | executable |"
+        "| program | captured | flip | proof | trace, lower, compile, s | call, ms | host memory "
+        "| executable |"
     )
-    yield "|---|---|---|---|---|---|---|---|---|---|"
+    yield "|---|---|---|---|---|---|---|---|"
     for name, row in rows.items():
         sides = sides_of(row)
         if sides is None:
-            yield f"| [{name}](#{name}) | | {row.flip.outcome if row.flip else ''} | | | | | | | |"
+            yield f"| [{name}](#{name}) | | {row.flip.outcome if row.flip else ''} | | | | | |"
             continue
-        jaxpr = sides[0].jaxpr
-        proof = (
-            "proved" if {each.answer for each in row.flip.claims} == {"proved"} else "not proved"
-        )
-        front, compile_, call = (
-            compared(*(measure(each.times) for each in sides))
-            for measure in (
-                lambda times: times.trace + times.lower,
-                lambda times: times.compile,
-                lambda times: 1e3 * times.call,
-            )
-        )
         peak, size = (
             " / ".join(humanise_bytes(measure(each)) for each in sides)
             for measure in (
@@ -98,17 +125,50 @@ def table(rows, preambles):
                 lambda each: each.executable.serialized_bytes,
             )
         )
-        captured = f"{jaxpr.captured_arrays} arrays, {humanise_bytes(jaxpr.captured_bytes)}"
-        ours = [each for each in preambles.get(name, ()) if each.side == "simplified"]
-        preamble = f"{1e3 * ours[0].times.call:.3g}" if ours and not ours[0].failure else ""
-        figures = (captured, row.flip.outcome, proof, front, compile_, call, preamble, peak, size)
+        calls = [calling(each) for each in sides]
+        call = "" if None in calls else compared(*(1e3 * each for each in calls))
+        figures = (*exact(row), compared(*map(staging, sides)), call, peak, size)
         yield f"| [{name}](#{name}) | {' | '.join(figures)} |"
 
 
 def ratios(rows, measure):
-    """Return the ratios of a measure, simplified against legacy."""
-    pairs = filter(None, map(sides_of, rows.values()))
-    return [measure(after) / measure(before) for before, after in pairs]
+    """Return the ratios of a measure by program, after the flip to before it."""
+    measured = {name: sides_of(row) for name, row in rows.items()}
+    pairs = {name: [measure(each) for each in sides] for name, sides in measured.items() if sides}
+    return {name: after / before for name, (before, after) in pairs.items() if before and after}
+
+
+def picture(rows):
+    """Return what the flip gains and costs, each program's two ratios on a logarithmic axis."""
+    calls, stages = ratios(rows, calling), ratios(rows, staging)
+    lines = [
+        (f"{name}: {what}", found[name])
+        for name in sorted(calls, key=calls.__getitem__, reverse=True)
+        for what, found in (("a call", calls), ("trace, lower, compile", stages))
+    ]
+    values = tuple(2.0**power for power in TWOFOLD)
+    axis = Axis(values[0], values[-1], LABELS, WIDTH - MARGIN, values, is_logarithmic=True)
+    top = 2.0 * HEIGHT
+    marks = [
+        Mark(label, _outcome(ratio), top + (n + 0.5) * HEIGHT, axis.at(ratio), None, None, None)
+        for n, (label, ratio) in enumerate(lines)
+    ]
+    bottom = top + len(lines) * HEIGHT
+    drawing = Drawing(
+        title="processor time after the flip / before it; green: a gain, red: a cost",
+        width=WIDTH,
+        height=bottom + 1.5 * HEIGHT,
+        labels=LABELS,
+        top=top,
+        bottom=bottom,
+        ticks=axis.ticks(lambda value: f"{value:.0f}" if value >= 1 else f"1/{1 / value:.0f}"),
+        marks=tuple(marks),
+    )
+    return environment().get_template("bench.svg").render(drawing=drawing)
+
+
+def _outcome(ratio):
+    return "a cost" if ratio > ALIKE else "a gain" if ratio < 1 / ALIKE else "alike"
 
 
 def in_two_sentences(rows):
@@ -119,21 +179,25 @@ def in_two_sentences(rows):
         humanise_bytes(sum(each[side].executable.serialized_bytes for each in measured))
         for side in (0, 1)
     )
-    seconds = [sum(each[side].times.compile for each in measured) for side in (0, 1)]
-    calls = ratios(rows, lambda side: side.times.call)
+    seconds = [sum(staging(each[side]) for each in measured) for side in (0, 1)]
+    calls = ratios(rows, calling)
+    costs = [name for name, ratio in calls.items() if ratio > ALIKE]
+    worst = max(calls, key=calls.__getitem__)
     return (
-        f"**What the flip gains**: {len(measured)} programs capture {captured}; their executables\n"
-        f"have {before} before it and {after} after it, and they compile in\n"
-        f"{seconds[0]:.0f} and {seconds[1]:.0f} seconds.\n\n"
-        f"**What it costs**: a call takes {statistics.median(calls):.2f}x in the median and "
-        f"{max(calls):.2f}x at worst,\nwhere work on captured arrays is done at each call that was "
-        "done once."
+        f"**What the flip gains**: {len(measured)} programs capture {captured}; their executables "
+        f"have {before} before it and {after} after it, and tracing, lowering and compiling take "
+        f"{seconds[0]:.0f} s and {seconds[1]:.0f} s of the processors.\n\n"
+        f"**What it costs**: a call takes {statistics.median(calls.values()):.2f}x in the median,"
+        f" more than {ALIKE}x in {len(costs)} programs, and {calls[worst]:.1f}x at worst, in"
+        f" [{worst}](#{worst})."
     )
 
 
 def section(name, row):
     """Yield the lines about an application: what it is, and each reason of its verdict."""
     yield from (f"### {name}", "", title(name), "")
+    if name in NOTES:
+        yield from (NOTES[name].strip(), "")
     if row.flip is None:
         yield from (f"{row.verdict}: {'; '.join(row.reasons)}", "")
         return
@@ -154,22 +218,18 @@ def _one_line(text):
     return " ".join(_FOLDERS.sub("", text).replace("|", "\\|").split())
 
 
-def page(paths, with_preamble=()):
-    """Return the page of some results, and of those that were measured with a preamble."""
-    rows, environment = rows_of(paths)
-    preambles = {name: row.observations for name, row in rows_of(with_preamble)[0].items()}
-    where = f"jax {environment.jax}, {environment.cpu}, {environment.cpu_count} cores"
+def page(rows, where):
+    """Return the page of the rows of some programs."""
     lines = [
         HEAD.format(environment=where),
         f"<!-- generated: tests/scripts/write_applications.py, of programs {digest()} -->",
         "",
         in_two_sentences(rows),
         "",
-        "Figures are of stock JAX before the flip / after it, one process for each side, 20 calls;",
-        "the preamble is the engine's ([preamble.md](preamble.md)), on its simplified side. The",
-        "machine was busy, so times are rough, those of calls most; bytes are exact.",
+        f"![What the flip gains and costs each program, on a logarithmic axis]({PICTURE.name})",
         "",
-        *table(rows, preambles),
+        FIGURES,
+        *table(rows),
         "",
         "## What was found",
         "",
@@ -180,7 +240,7 @@ def page(paths, with_preamble=()):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("results", nargs="+")
-    parser.add_argument("--preamble", nargs="*", default=())
-    given = parser.parse_args()
-    PAGE.write_text(page(given.results, given.preamble))
+    parser.add_argument("stores", nargs="+")
+    found, where = rows_of(parser.parse_args().stores)
+    PAGE.write_text(page(found, where))
+    PICTURE.write_text(picture(found))
