@@ -81,6 +81,7 @@ def done(folder):
         connection.close()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("interruptible")
 def test_a_campaign_that_is_killed_and_interrupted_goes_on_and_each_program_is_there_once(folder):
     killed = start(folder)

@@ -13,6 +13,8 @@ from parity_tests.run.options import CampaignOptions
 from reports.rows import answer_of
 from reports.rows.fail_rules import DEFAULT, broken, parse
 
+pytestmark = pytest.mark.deep
+
 # By the first word of a program's name: the answer, the exit status, and the words of its reason.
 EXPECTED = {
     "value": ("no", 1, "outputs are"),

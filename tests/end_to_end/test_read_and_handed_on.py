@@ -12,6 +12,8 @@ from parity_tests.run.options import CampaignOptions
 from reports.rows import answer_of
 from reports.rows.fail_rules import DEFAULT, broken, parse
 
+pytestmark = pytest.mark.deep
+
 FILE = program_file("trust/read_and_handed_on")
 # Each fails where it is imported, or looks as if it did.
 FAILS, ABORTS, LOOKS = (

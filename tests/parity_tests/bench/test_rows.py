@@ -20,6 +20,8 @@ from parity_tests.bench.rows import (
 )
 from reports.rows.bench import CONTESTANTS, BenchTurn, Sample
 
+pytestmark = pytest.mark.deep
+
 
 @pytest.fixture(scope="module")
 def pool():

@@ -11,6 +11,7 @@ from parity_tests.processes.warm_workers import WarmWorker, warm_arbiter
 pytestmark = pytest.mark.fresh_workers
 
 
+@pytest.mark.deep
 def test_programs_do_what_they_want_to_the_arbiter(tmp_path, monkeypatch):
     monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 15.0)
     file = program_file("hostile_to_the_arbiter")

@@ -58,6 +58,7 @@ def drift(tmp_path_factory):
     return file, printed.getvalue()
 
 
+@pytest.mark.deep
 def test_what_xla_folds_is_shown_by_stock_jax_alone(drift):
     file, printed = drift
     assert "equations to 1, outputs" in printed

@@ -1,5 +1,7 @@
 """Suites that go wrong: the report of shadow mode is complete and true all the same."""
 
+import pytest
+
 GOOD = """
 def test_good():
     scaled(2.0)
@@ -203,6 +205,7 @@ def test_many(number):
 """
 
 
+@pytest.mark.deep
 def test_ten_thousand_tests(suite):
     run = both(suite, MANY, "-n", "2")
     assert run.outcomes == {"passed": 10_001}

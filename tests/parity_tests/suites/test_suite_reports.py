@@ -123,6 +123,7 @@ def test_the_project_asks_for_reports_below_its_own_folder(suite):
     assert "has no setting 'reprot'; the settings are sees, python, timeout" in wrong.output
 
 
+@pytest.mark.deep
 def test_the_report_is_the_same_for_any_number_of_workers(suite):
     suite.write(TESTS + "\n\ndef test_again():\n    step(3.0)\n").plant()
     suite.run("--constparity=both", "--constparity-report=json:one.json")

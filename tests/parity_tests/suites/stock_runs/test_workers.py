@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.deep
+
 SUITE = """
 @pytest.mark.parametrize("x", ["a b", "[x]", "e@f", *range(20)])
 def test_named(x): pass
