@@ -41,8 +41,8 @@ Figures are of stock JAX before the flip / after it, one process for each side. 
 the processors, in all threads, so that other work on the machine does not lengthen them: a call is
 the least of up to 20 (here, of haiku and interpax, the median). They are rough all the same:
 processes of one side were up to 1.6x apart (exponax: 12.5 to 20.3 ms), so less is called alike.
-Bytes are exact. Rounds, which would give times an interval, were not run. A call that is missing was
-not timed.
+Bytes are exact. Rounds, which would give times an interval, were not run. A call that is missing
+was not timed.
 
 The times of the clock that stood here on 2026-11-26 were of a busy machine: of the calls that
 seemed to take 2 to 9 times as long (s2fft, interpax, flax, equinox, numpyro, exponax), s2fft's
