@@ -65,7 +65,6 @@ deep: $(VENV)/.installed
 	CONSTPARITY_WHOLE_CORPUS=1 $(BIN)/python -m pytest -n 0 -q tests/parity_tests/cli/test_matrix_grid.py
 	CONSTPARITY_TEST_SCORECARD=all $(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX=tests/parity_tests/scorecard
 	CONSTPARITY_TEST_SCORECARD=all $(BIN)/python -m pytest -n 0 -q tests/parity_tests/scorecard
-	CONSTPARITY_TEST_APPLICATIONS=five $(BIN)/python -m pytest -n 0 -q tests/test_applications.py
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
 

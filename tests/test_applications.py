@@ -5,7 +5,6 @@ machine has alike is to be as on the page.
 """
 
 import importlib.util
-import os
 import subprocess
 import sys
 import tomllib
@@ -60,12 +59,7 @@ def test_each_row_of_the_page_has_its_cells(script):
         assert proof in ("proved", "not proved")
 
 
-deep = pytest.mark.skipif(
-    "CONSTPARITY_TEST_APPLICATIONS" not in os.environ, reason="minutes: make deep"
-)
-
-
-@deep
+@pytest.mark.deep
 def test_a_captured_operand_is_transposed_at_each_call_as_the_finding_says(script):
     finding = script.DOCS / "findings" / "transposed_operand.py"
     done = subprocess.run([sys.executable, finding], capture_output=True, text=True, check=False)
@@ -73,7 +67,7 @@ def test_a_captured_operand_is_transposed_at_each_call_as_the_finding_says(scrip
     assert (done.returncode, before < 1, 33 < after < 36) == (1, True, True)
 
 
-@deep
+@pytest.mark.deep
 def test_five_programs_show_what_the_page_says(script, tmp_path):
     spec = tomllib.loads((script.DOCS / "applications.toml").read_text())
     pins = script.DOCS / spec["campaign"]["constraints"]
