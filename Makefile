@@ -76,7 +76,8 @@ scorecard: $(VENV)/.installed
 applications: $(VENV)/.installed
 	@mkdir -p $(REPORT_DIR)
 	$(BIN)/constparity campaign docs/applications.toml --store $(REPORT_DIR)/applications.db || [ $$? -eq 1 ]
-	$(BIN)/python tests/scripts/write_applications.py $(REPORT_DIR)/applications.db
+	$(BIN)/python tests/scripts/ask_applications.py ask $(REPORT_DIR)/applications
+	$(BIN)/python tests/scripts/write_applications.py $(REPORT_DIR)/applications.db $(REPORT_DIR)/applications
 
 install: $(VENV)/.installed
 

@@ -81,7 +81,7 @@ def test_five_programs_show_what_the_page_says(script, tmp_path):
         ],
         check=True,
     )
-    rows, _ = script.rows_of([tmp_path / "five.db"])
+    rows, _ = script.rows_of(tmp_path / "five.db")
     page = cells_on_page(script)
     assert {name: script.exact(row) for name, row in rows.items()} == {
         name: page[name] for name in FIVE

@@ -90,6 +90,7 @@ def test_from_nothing_to_a_failing_job_and_to_green(project):
     assert "flip: yes" in summary
 
 
+@pytest.mark.deep
 def test_its_suite_fails_after_the_flip_until_it_is_fixed(project):
     assert run(project, f"{INIT} --yes").returncode == 0
     ended, summary = job(project, "jax-both")
@@ -103,6 +104,7 @@ def test_its_suite_fails_after_the_flip_until_it_is_fixed(project):
     assert ended["Compare tests"].returncode == 0, ended
 
 
+@pytest.mark.deep
 def test_both_pipelines_agree_on_what_its_tests_compute(project):
     found = run(project, "python -m pytest -q --constparity=simplified")
     assert found.returncode == 1

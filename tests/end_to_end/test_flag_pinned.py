@@ -14,6 +14,8 @@ import jax
 import pytest
 from program_files import script_file
 
+pytestmark = pytest.mark.deep
+
 WHOLE = bool(os.environ.get("CONSTPARITY_WHOLE_CORPUS"))
 PART = "0/1" if WHOLE else "0/6"
 

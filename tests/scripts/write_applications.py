@@ -1,9 +1,10 @@
 """Write docs/applications.md and its picture from a campaign of the programs in docs/applications/.
 
     constparity campaign docs/applications.toml --store applications.db
-    python tests/scripts/write_applications.py applications.db
+    python tests/scripts/ask_applications.py ask answers
+    python tests/scripts/write_applications.py applications.db answers
 
-`make applications` does both. Of several stores the last one counts that has run a program.
+`make applications` does all three.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from reports.output.bench_plot import HEIGHT, LABELS, MARGIN, WIDTH, Drawing, Ma
 from reports.output.html import environment
 from reports.store.reading import load_run
 from reports.views.figures import humanise_bytes
+from reports.views.ledger import ledger
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGE, PICTURE, PROGRAMS = DOCS / "applications.md", DOCS / "applications.svg", DOCS / "applications"
@@ -27,6 +29,8 @@ NOTES = tomllib.loads((PROGRAMS / "notes.toml").read_text())
 _FOLDERS = re.compile(r"/\S*/site-packages/|(?:/\S*/)?docs/applications/")
 STOCK = ("jax-legacy", "jax-simplified")
 TWOFOLD = range(-6, 7)  # powers of two on the axis of the picture
+LARGEST = 3  # captured arrays that are named
+SITES = 4  # lines of what bisect says
 ALIKE = 1.6  # less is no gain and no cost: processes of one side were that far apart
 HEAD = """\
 # Applications that capture much
@@ -50,17 +54,26 @@ does. `constparity tune` times the alternatives in turns, in one process, by the
 """
 
 
-def rows_of(stores):
-    """Return the rows of the last run of each store by the name of their file, and where it ran."""
-    found, where = {}, ""
-    for store in stores:
-        run = load_run(Path(store), "last")
-        with_ = run.environment
-        where = f"{with_.jax}, Python {with_.python}, {with_.cpu}, {with_.cpu_count} cores"
-        found |= {Path(row.source.partition(":")[0]).stem: row for row in run.programs}
-    if len(stores) > 1:
-        where += f"; it is put together of {len(stores)} campaigns, some of which were interrupted"
+def rows_of(store):
+    """Return the rows of a store's last run by the name of their file, and where it ran."""
+    run = load_run(store, "last")
+    ran = run.environment
+    where = f"{ran.jax}, Python {ran.python}, {ran.cpu}, {ran.cpu_count} cores"
+    found = {Path(row.source.partition(":")[0]).stem: row for row in run.programs}
     return dict(sorted(found.items())), where
+
+
+def answers_of(folder):
+    """Return what `bisect` and `tune` say, in lines without their status, by program and question.
+
+    Raises FileNotFoundError where one was not asked.
+    """
+    files = {
+        (path.stem, question): folder / f"{path.stem}.{question}"
+        for path in PROGRAMS.glob("*.py")
+        for question in ("bisect", "tune")
+    }
+    return {key: file.read_text().splitlines()[1:] for key, file in files.items()}
 
 
 def sides_of(row):
@@ -194,14 +207,15 @@ def in_two_sentences(rows):
     )
 
 
-def section(name, row):
-    """Yield the lines about an application: what it is, and each reason of its verdict."""
+def section(name, row, answers):
+    """Yield the lines about an application: what it is, and what each command says of it."""
     yield from (f"### {name}", "", title(name), "")
     if name in NOTES:
         yield from (NOTES[name].strip(), "")
     if row.flip is None:
         yield from (f"{row.verdict}: {'; '.join(row.reasons)}", "")
         return
+    yield f"- captured: {_one_line(captured(row))}"
     for reason in row.flip.reasons:
         if reason.kind in ("note", "proof"):
             continue
@@ -212,14 +226,40 @@ def section(name, row):
     for claim in row.flip.claims:
         if claim.answer != "proved":
             yield f"- {claim.of}: {claim.answer}, {_one_line(claim.reason)}"
+    yield f"- `bisect`: {_one_line(bisected(answers[name, 'bisect']))}"
+    yield f"- `tune`: {_one_line(tuned(answers[name, 'tune']))}"
     yield ""
+
+
+def captured(row):
+    """Return the largest captured arrays, with what became of each in both modes of stock JAX."""
+    rows = ledger(row, STOCK).rows
+    named = []
+    for cells in rows[:LARGEST]:
+        place, array, size, _, _, before, after = (cell.text for cell in cells)
+        named.append(f"{array} of {size} at {place}: {before} / {after}")
+    return "; ".join(named) + (f"; {len(rows) - LARGEST} more" if len(rows) > LARGEST else "")
+
+
+def bisected(lines):
+    """Return what `bisect` found: its headline, and the sites that it names."""
+    return "; ".join(line.strip() for line in lines[:SITES])
+
+
+def tuned(lines):
+    """Return what `tune` proposes, with the times of both ends."""
+    proposals = [i for i, line in enumerate(lines) if line.startswith("proposed: ")]
+    if not proposals:
+        return lines[-1]  # why there is none
+    found = lines[proposals[0]].removeprefix("proposed: ")
+    return f"{found}: `{lines[proposals[0] + 1]}`"
 
 
 def _one_line(text):
     return " ".join(_FOLDERS.sub("", text).replace("|", "\\|").split())
 
 
-def page(rows, where):
+def page(rows, where, answers):
     """Return the page of the rows of some programs."""
     lines = [
         HEAD.format(environment=where),
@@ -234,14 +274,16 @@ def page(rows, where):
         "",
         "## What was found",
         "",
-        *(line for name, row in rows.items() for line in section(name, row)),
+        *(line for name, row in rows.items() for line in section(name, row, answers)),
     ]
     return "\n".join(lines).rstrip() + "\n"
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
-    parser.add_argument("stores", nargs="+")
-    found, where = rows_of(parser.parse_args().stores)
-    PAGE.write_text(page(found, where))
+    parser.add_argument("store", type=Path)
+    parser.add_argument("answers", type=Path)
+    given = parser.parse_args()
+    found, where = rows_of(given.store)
+    PAGE.write_text(page(found, where, answers_of(given.answers)))
     PICTURE.write_text(picture(found))

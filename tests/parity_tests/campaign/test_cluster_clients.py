@@ -19,6 +19,8 @@ from tests.helpers.clusters import let_go, tasks_here
 from tests.helpers.quick_campaigns import left_of
 from tests.helpers.waiting import await_
 
+pytestmark = pytest.mark.deep
+
 PROGRAMS = """
 import os
 

@@ -127,6 +127,7 @@ def test_more_const_args_than_arrays_needs_constparity():
     assert "It needs constparity" in found.written.text
 
 
+@pytest.mark.deep
 def test_a_planted_fault_is_reduced_to_its_primitive(tmp_path, monkeypatch, capsys):
     """Every process of this search has the rule of scan broken, in our simplified pipeline."""
     (tmp_path / "sitecustomize.py").write_text(

@@ -446,6 +446,7 @@ def formats_that_show(path):
     return next(shown for beginning, shown in SHOWN.items() if name.startswith(beginning))
 
 
+@pytest.mark.deep
 def test_a_number_that_is_another_one_is_seen_wherever_it_is_shown(truth):
     """Each number of the JSON is changed once; without the change every check passes."""
     campaign = campaign_of(truth)
