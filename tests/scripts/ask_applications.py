@@ -20,7 +20,6 @@ LIST = REPOSITORY / "docs" / "applications.toml"
 PROGRAMS = LIST.with_suffix("")
 MOST_BYTES = 600_000_000  # the largest array of a program has 500 MB
 CONSTPARITY = ("-m", "parity_tests.cli")
-MOST_ARRAYS = 4  # that tune tries one by one, the largest
 LIMIT = 900  # seconds of a search
 
 
@@ -67,16 +66,10 @@ def bisect(python, name):
 
 def tune(python, name):
     """Return the command that times a program's arrays hoisted, inlined and behind a preamble."""
-    question = ["--samples", "3", "--most-bytes", str(MOST_BYTES), "--timeout", str(LIMIT)]
-    return [
-        python,
-        *CONSTPARITY,
-        "tune",
-        "-q",
-        "--no-color",
-        *question,
-        f"{PROGRAMS / name}.py:program",
-    ]
+    question = ["--samples", "1", "--most-arrays", "1"]  # the largest, and all of them
+    question += ["--most-bytes", str(MOST_BYTES), "--timeout", str(LIMIT)]
+    program = f"{PROGRAMS / name}.py:program"
+    return [python, *CONSTPARITY, "tune", "-q", "--no-color", *question, program]
 
 
 def ask(answers, names):
