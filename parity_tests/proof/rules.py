@@ -231,8 +231,3 @@ def check_left_out(equation: Any) -> None:
     """Raise `UndecidedError` for a param of a primitive whose rule looks at bodies alone."""
     for unknown in sorted(set(equation.params) - LEFT_OUT[equation.primitive.name]):
         raise UndecidedError(f"the param {unknown} of {equation.primitive.name}")
-
-
-def is_replicated(spec: Any) -> bool:
-    """Say whether a spec of a shard_map gives each device the whole operand."""
-    return not any(spec) and not spec.unreduced and not getattr(spec, "reduced", ())
