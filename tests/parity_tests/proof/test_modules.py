@@ -509,6 +509,18 @@ DIFFERENCES = [
 ]
 
 
+OF_ONE = "(tensor<1xf32>, tensor<f32>) -> tensor<f32>"
+SUM = """
+    %start = stablehlo.constant dense<0.0> : tensor<f32>
+    %1 = "stablehlo.reduce"(%0, %start) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %20 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %20 : tensor<f32>
+    }) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
+    return %1 : tensor<3xf32>
+"""
+
+
 def test_what_is_stretched_or_moved_is_not_what_is_repeated():
     def broadcast(of, axes):
         text = f"""
@@ -516,15 +528,41 @@ def test_what_is_stretched_or_moved_is_not_what_is_repeated():
             %1 = stablehlo.sine %0 : tensor<4x3x4x1xf32>
             return %1 : tensor<4x3x4x1xf32>
         """
-        return main(text, arguments=f"%x: {of}", results="tensor<4x3x4x1xf32>")
+        return digest(main(text, arguments=f"%x: {of}", results="tensor<4x3x4x1xf32>"))
 
-    found = [
-        digest(broadcast("tensor<4x4xf32>", axes)) for axes in ([0, 2], [2, 0])
-    ] + [
-        digest(broadcast("tensor<1x1xf32>", axes))
-        for axes in ([0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3])
-    ]  # fmt: skip
-    assert len({*found}) == len(found)
+    for of, axes in (
+        ("tensor<4xf32>", ([0], [2])),
+        ("tensor<4x4xf32>", ([0, 2], [2, 0])),
+        ("tensor<1x1xf32>", ([0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3])),
+    ):
+        assert len({broadcast(of, each) for each in axes}) == len(axes)
+    of_four = (
+        "%0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<1xf32>) -> tensor<3x4xf32>" + SUM
+    )
+    whole = """
+        %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<3xf32>
+        return %2 : tensor<3xf32>
+    """
+    of_one = (
+        SUM.replace("return %1 : tensor<3xf32>", whole)
+        .replace("(%0, %start)", "(%x, %start)")
+        .replace("array<i64: 1>", "array<i64: 0>")
+        .replace("(tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>", OF_ONE)
+    )
+    of_four, of_one = (
+        main(each, arguments="%x: tensor<1xf32>", results="tensor<3xf32>")
+        for each in (of_four, of_one)
+    )
+    assert evaluated(of_four, ()) != evaluated(of_one, ())
+    assert digest(of_four) != digest(of_one)
+
+
+@pytest.mark.parametrize(
+    "marks", ['mhlo.sharding = "{maximal device=0}"', 'mhlo.frontend_attributes = {a = "b"}']
+)
+def test_what_is_said_of_a_whole_array_is_not_said_of_what_is_repeated(marks):
+    one, two = (each.replace("%1, %two", f"%1, %two {{{marks}}}") for each in (REPEATED, BEFORE))
+    assert digest(one) != digest(two)
 
 
 @pytest.mark.parametrize(("text", "part", "other"), DIFFERENCES)
