@@ -333,6 +333,23 @@ equal(
     sm(lambda a: jax.vmap(lambda r: r * c0)(a), P(), P()),
     lambda x: sm(lambda a, c: jax.vmap(lambda r: r * c)(a), (P(), P()), P())(x, c0),
 )
+found_in = lambda a, c, **kw: jnp.searchsorted(c, a[0], **kw)
+differ(
+    "shard_map-searchsorted",
+    (X,),
+    typed(found_in, o=P("x")),
+    typed(lambda a, c: found_in(a, c, side="right"), o=P("x")),
+    typed(lambda a, c: found_in(a, c[::-1]), o=P("x")),
+    typed(lambda a, c: found_in(a[1:], c), o=P("x")),
+    typed(lambda a, c: found_in(a, c) + lax.axis_index("x"), o=P("x")),
+    typed(lambda a, c: found_in(lax.psum(a, "x"), c), o=P()),
+)
+equal(
+    "shard_map-searchsorted",
+    (X,),
+    sm(lambda a: found_in(a, c0), px, P("x")),
+    lambda x: sm(found_in, (px, P()), P("x"))(x, c0),
+)
 E2 = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
 E4 = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
 
