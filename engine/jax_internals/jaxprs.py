@@ -159,6 +159,11 @@ def live_part(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     equations use is never hoisted.
     """
     jaxpr = open_part(closed_jaxpr)
+    names = jaxpr.debug_info.arg_names
+    if names is not None and len(names) != len(jaxpr.invars):
+        # The body of a `custom_jvp` that was called with static arguments by keyword names these,
+        # too, and JAX's pass asserts that it does not (0.10.2 to 0.12.0.1).
+        jaxpr = jaxpr.replace(debug_info=jaxpr.debug_info._replace(arg_names=None))
     live, _ = _partial_eval.dce_jaxpr(jaxpr, [True] * len(jaxpr.outvars), instantiate=True)
     return closed_over(live, closed_jaxpr.consts)
 

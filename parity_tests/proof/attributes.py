@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -203,6 +203,18 @@ def static_shape(type_: str) -> tuple[int, ...] | None:
     """
     found = _STATIC.fullmatch(type_)
     return None if found is None else tuple(map(int, found["shape"].split("x")[:-1]))
+
+
+def with_shape(type_: str, shape: Sequence[int]) -> str:
+    """Return the text of a static type with another shape.
+
+    Example::
+
+        with_shape("tensor<2x3xf32>", (3,)) == "tensor<3xf32>"
+    """
+    found = _STATIC.fullmatch(type_)
+    assert found is not None
+    return f"tensor<{''.join(f'{size}x' for size in shape)}{found['element']}>"
 
 
 def dtype_of(type_: Any) -> str:

@@ -101,6 +101,11 @@ class Content:
             return None
         return Content(self.dtype, tuple(shape), varying, self.elements)
 
+    def on_axes(self, axes: Sequence[int]) -> Content:
+        """Return the content with index 0 on all but these axes, on which it does not vary."""
+        shape = tuple([self.shape[axis] for axis in axes])
+        return Content(self.dtype, shape, tuple(map(axes.index, self.varying)), self.elements)
+
 
 def content(array: Any) -> Number:
     """Return the number of an array's dtype, shape and bytes.

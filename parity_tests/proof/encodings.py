@@ -19,6 +19,7 @@ import jax
 import numpy as np
 from jax.extend import core
 from jax.interpreters import mlir
+from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
 from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.captured import words_of
@@ -138,10 +139,11 @@ _ADDED_SLOTS = {
 }
 
 
-def _slots(kind: type) -> Encoder:
+def _slots(kind: type, told: Callable[[Any], Any] = lambda value: value) -> Encoder:
     """Encode an interned object of JAX by its slots; those that cache something say nothing.
 
     A slot that a release has added says nothing where it has the value of the releases before.
+    `told` is what the value of a slot says.
     """
     names = [
         name
@@ -153,13 +155,31 @@ def _slots(kind: type) -> Encoder:
     tag, always = name_of(kind), [name for name in names if added[name] is None]
 
     def of_slots(value: Any) -> bytes:
-        parts = [encoded(getattr(value, name)) for name in always]
+        parts = [encoded(told(getattr(value, name))) for name in always]
         for name, before in added.items():
             if before is not None and (now := encoded(getattr(value, name))) != before:
                 parts.append(_tagged(name, now))
         return _tagged(tag, *parts)
 
     return of_slots
+
+
+def _told_by_type(value: Any) -> Any:
+    """Return what a slot of a type says, without a mesh that tells nothing.
+
+    Inside of a `shard_map` over all axes of a mesh, nothing is left for the compiler to place. JAX
+    types one array there by this mesh and another by none: a captured one, in one form alone.
+    """
+    if not isinstance(value, NamedSharding) or value.mesh.empty or not is_replicated(value.spec):
+        return value
+    if value.memory_kind is not None or set(value.mesh.axis_types) != {AxisType.Manual}:
+        return value
+    return NamedSharding(AbstractMesh((), ()), value.spec)
+
+
+def is_replicated(spec: Any) -> bool:
+    """Say whether a spec gives each device the whole array."""
+    return not any(spec) and not spec.unreduced and not getattr(spec, "reduced", ())
 
 
 def _has_meaning(field: str) -> bool:
@@ -227,7 +247,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "NamedSharding": _attributes("mesh", "spec", "memory_kind"),
     "P": lambda kind: _spec,  # the name of PartitionSpec from 0.9 on
     "PartitionSpec": lambda kind: _spec,
-    "ShapedArray": _slots,
+    "ShapedArray": functools.partial(_slots, told=_told_by_type),
     "SingleDeviceSharding": _attributes("device_set", "memory_kind"),
     "TypedInt": _text,
     "UnconstrainedSingleton": _text,

@@ -31,7 +31,7 @@ from parity_tests.jaxpr.bodies import (
 )
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.proof.contents import content
-from parity_tests.proof.encodings import digest_of_type, encoded
+from parity_tests.proof.encodings import digest_of_type, encoded, is_replicated
 from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
 from parity_tests.proof.liveness import Live, Used, is_effectful, live, live_in_loop
@@ -45,7 +45,6 @@ from parity_tests.proof.rules import (
     encoded_param,
     expanded_alone,
     is_of_jax,
-    is_replicated,
     lowered_alone,
     params_of,
 )

@@ -10,8 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from jax.sharding import NamedSharding
+from jax.sharding import AxisType, NamedSharding
 
+from parity_tests.proof.encodings import is_replicated
 from parity_tests.proof.numbers import Number
 
 Operands: TypeAlias = Sequence[Number]
@@ -168,11 +169,9 @@ def _is_plain(aval: Any) -> bool:
 
 
 def _is_open(sharding: Any) -> bool:
-    """Say whether a sharding says nothing: it has no mesh, or all axes are the compiler's."""
+    """Say whether a sharding says nothing: no axis of its mesh is the program's to place."""
     if sharding is None:
         return True
     if not isinstance(sharding, NamedSharding):
         return False
-    if sharding.mesh.empty:
-        return True
-    return sharding.mesh.are_all_axes_auto and not any(sharding.spec)
+    return AxisType.Explicit not in sharding.mesh.axis_types and is_replicated(sharding.spec)

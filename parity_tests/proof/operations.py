@@ -46,7 +46,30 @@ CONSTANT, BROADCAST = "stablehlo.constant", "stablehlo.broadcast_in_dim"
 CALL, COMPOSITE, WHILE = "func.call", "stablehlo.composite", "stablehlo.while"
 BRANCHES = frozenset(("stablehlo.case", "stablehlo.if"))
 BARRIER = "stablehlo.optimization_barrier"
-SELECT = "stablehlo.select"
+SELECT, REDUCE = "stablehlo.select", "stablehlo.reduce"
+# Element n of their result is made of element n of each operand.
+ELEMENTWISE = frozenset(
+    f"stablehlo.{name}"
+    for name in _names(
+        "abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros "
+        "divide exponential exponential_minus_one floor imag is_finite log log_plus_one maximum "
+        "minimum multiply negate not or power real reduce_precision remainder round_nearest_afz "
+        "round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical "
+        "sign sine sqrt subtract tan tanh xor"
+    )
+) | frozenset(
+    f"chlo.{name}"
+    for name in _names(
+        "acos acosh asin asinh atan atanh cosh digamma erf erf_inv erfc lgamma next_after sinh "
+        "square"
+    )
+)
+# What such an operation says of its elements; a sharding is of the whole.
+OF_ELEMENTS = frozenset(
+    _names(
+        "compare_type comparison_direction dimensions exponent_bits mantissa_bits result_accuracy"
+    )
+)
 # The types of their results are those of what is passed to them, or of what their regions return.
 UNTYPED = BRANCHES | {BARRIER, CALL, WHILE}
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from parity_tests.proof.attributes import Resources, Texts, constant_content, static_shape
 from parity_tests.proof.contents import Content
@@ -44,12 +44,13 @@ class Block:
 class Operation:
     """An operation; `key` is the number of its name, its attributes and its results' types.
 
-    `callees` are the functions that it names. `content` is that of a constant, `broadcast` the
-    shape and the dimensions of an operation that does nothing but broadcast.
+    `callees` are the functions that it names. `content` is that of a constant, `broadcast` says
+    what an operation does that does nothing but broadcast.
     """
 
     name: str
     attributes: Mapping[str, str]
+    types: tuple[str, ...]
     key: Number
     operands: tuple[Value, ...]
     results: tuple[Value, ...]
@@ -57,8 +58,16 @@ class Operation:
     callees: tuple[str, ...]
     has_effect: bool
     content: Content | None
-    broadcast: tuple[tuple[int, ...], tuple[int, ...]] | None
+    broadcast: Broadcast | None
     location: Any
+
+
+class Broadcast(NamedTuple):
+    """A broadcast to a shape: axis n of the operand, whose shape is `of`, is axis `axes[n]`."""
+
+    shape: tuple[int, ...]
+    axes: tuple[int, ...]
+    of: tuple[int, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -182,11 +191,13 @@ class Module:
         types = () if name in UNTYPED else self._types(results)
         broadcast = None
         if name == BROADCAST and len(attributes) == 1:
-            broadcast = _broadcast(attributes["broadcast_dimensions"], types[0])
+            [of] = self._types(operation.operands)
+            broadcast = _broadcast(attributes["broadcast_dimensions"], types[0], of)
         return Operation(
             name,
             attributes,
-            _key(name, tuple(sorted(attributes.items())), types),
+            types,
+            key_of(name, tuple(sorted(attributes.items())), types),
             operands,
             self._new(results),
             regions,
@@ -238,7 +249,8 @@ class Module:
 
 
 @lru_cache(maxsize=10_000)
-def _key(name: str, attributes: tuple[tuple[str, str], ...], types: tuple[str, ...]) -> Number:
+def key_of(name: str, attributes: tuple[tuple[str, str], ...], types: tuple[str, ...]) -> Number:
+    """Return the number of the name, the attributes and the results' types of an operation."""
     return number(name, len(attributes), *(part for pair in attributes for part in pair), *types)
 
 
@@ -249,13 +261,17 @@ _OF_FUNCTIONS = frozenset(("sym_name", "sym_visibility", "arg_attrs", "res_attrs
 
 
 @lru_cache(maxsize=10_000)
-def _broadcast(dimensions: str, type_: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Return the shape and the dimensions of a broadcast; None where the shape is not static."""
-    shape = static_shape(type_)
-    found = _INTEGERS.fullmatch(dimensions)
-    if shape is None or found is None:
-        return None
-    return shape, tuple(map(int, found[1].split(","))) if found[1] else ()
+def _broadcast(dimensions: str, type_: str, of: str) -> Broadcast | None:
+    """Return what a broadcast does; None where a shape is not static."""
+    shape, before, axes = static_shape(type_), static_shape(of), integers_of(dimensions)
+    return None if shape is None or before is None else Broadcast(shape, axes, before)
+
+
+def integers_of(attribute: str) -> tuple[int, ...]:
+    """Return the integers of an attribute of dimensions, given as its text."""
+    found = _INTEGERS.fullmatch(attribute)
+    assert found is not None
+    return tuple(map(int, found[1].split(","))) if found[1] else ()
 
 
 _INTEGERS = re.compile(r"array<i64(?:: ([-0-9, ]+))?>")

@@ -7,6 +7,7 @@ is encoded, one that a later release of JAX adds, too.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -133,9 +134,20 @@ def _traced_alone(equation: Any, fun: Callable[..., Any], what: str) -> Any:
     except Exception as error:
         raise UndecidedError(f"{what} is not traced by itself: {named(error)}") from error
     alone = [*traced.jaxpr.in_avals, "->", *traced.jaxpr.out_avals]
-    if [*map(str, alone)] != [*map(str, [*inputs, "->", *results])]:
+    if [*map(_type_alone, alone)] != [*map(_type_alone, [*inputs, "->", *results])]:
         raise UndecidedError(f"{what} has other types by itself")
     return traced
+
+
+def _type_alone(aval: Any) -> str:
+    """Return the text of a type without the axes of a `shard_map` on which a value varies.
+
+    By itself an equation stands in none, and each device computes the same as there.
+    """
+    return _VARYING.sub("", str(aval))
+
+
+_VARYING = re.compile(r"\{V:[^{}]*\}")
 
 
 def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[bytes]:
@@ -231,8 +243,3 @@ def check_left_out(equation: Any) -> None:
     """Raise `UndecidedError` for a param of a primitive whose rule looks at bodies alone."""
     for unknown in sorted(set(equation.params) - LEFT_OUT[equation.primitive.name]):
         raise UndecidedError(f"the param {unknown} of {equation.primitive.name}")
-
-
-def is_replicated(spec: Any) -> bool:
-    """Say whether a spec of a shard_map gives each device the whole operand."""
-    return not any(spec) and not spec.unreduced and not getattr(spec, "reduced", ())

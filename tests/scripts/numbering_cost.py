@@ -3,16 +3,19 @@
     python tests/scripts/numbering_cost.py [SIDE [TARGET...]]
 
 In this one process each program, by default of the built-in corpus, is traced, numbered, lowered
-and numbered, once. It prints the processor time of each, and the two ratios. SIDE is jax-legacy or
-jax-simplified; set JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=1 for the latter.
+and numbered, once. It prints the processor time of each, and the two ratios; and what it takes to
+reach all of the modules through MLIR's bindings and do nothing with it, and Python's collections
+while modules are numbered. SIDE is jax-legacy or jax-simplified; set
+JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=1 for the latter.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from parity_tests import targets
@@ -37,6 +40,43 @@ def _timed(what: str, do: Callable[..., T], *args: Any, **kwargs: Any) -> T | No
         _spent[what] += time.process_time() - start
 
 
+def _reach(module: Any) -> None:
+    """Ask the bindings once for all that a number is made of, but for texts and contents."""
+    waiting, types = [module.operation], set[Any]()
+    while waiting:
+        operation = waiting.pop()
+        _ = operation.name, operation.location, [*operation.operands]
+        types.update(result.type for result in operation.results)
+        attributes = operation.attributes
+        for index in range(len(attributes)):
+            named = attributes[index]
+            if named.name != "value":  # a constant's content
+                _ = hash(named.attr)
+        for region in operation.regions:
+            for block in region.blocks:
+                types.update(argument.type for argument in block.arguments)
+                waiting += [each.operation for each in block.operations]
+
+
+def _collected(number: Callable[..., T], *args: Any) -> T:
+    """Number a module, and count the time of Python's collections."""
+    begun = 0.0
+
+    def note(phase: str, _: Mapping[str, int]) -> None:
+        nonlocal begun
+        now = time.process_time()
+        if phase == "start":
+            begun = now
+        else:
+            _spent["Python's collections while modules are numbered"] += now - begun
+
+    gc.callbacks.append(note)
+    try:
+        return number(*args)
+    finally:
+        gc.callbacks.remove(note)
+
+
 def main(side: Side = "jax-legacy", *of: str) -> None:
     for program in targets.load(of):
         if isinstance(program, targets.Unavailable):
@@ -46,7 +86,8 @@ def main(side: Side = "jax-legacy", *of: str) -> None:
         _timed("numbering jaxprs", number_jaxpr, traced.jaxpr)
         lowered = _timed("lowering", traced.lower)
         module, passed = lowered.compiler_ir(), const_args(lowered)
-        _timed("numbering modules", number_module, module, passed)
+        _timed("reaching modules", _reach, module)
+        _timed("numbering modules", _collected, number_module, module, passed)
     for what, seconds in _spent.items():
         print(f"{what}: {seconds:.2f} s")
     for one, other in (("numbering jaxprs", "tracing"), ("numbering modules", "lowering")):

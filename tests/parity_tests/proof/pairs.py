@@ -26,7 +26,7 @@ ONLY_MODULES: set[str] = set()
 ONLY_JAXPRS = {
     "callbacks-more", "debug", "dot-algorithm", "effects-dead-loop", "expand", "io_callback",
     "pure_callback", "pure_callback-params", "random", "svd", "unary", "binary", "binary-int",
-    "dead-carry-chain", "deep-6", "linear_solve-transpose", "nested-scan", "repeated",
+    "dead-carry-chain", "deep-6", "linear_solve-transpose", "nested-scan",
     "scan-two", "captured-keys", "seed", "eigh", "deep-passed-6", "deep-outs-6",
     "deep-constant-6", "literal", "opaque-effects",
     "opaque-effects-order", "loop-in-opaque", "opaque-in-loop", "nested-equal-2", "nested-swapped",

@@ -9,7 +9,7 @@ from jax import ShapeDtypeStruct as S
 from jax import lax
 from jax.sharding import AxisType, Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
-from pairs import With, differ, differ_in_modules
+from pairs import With, differ, differ_in_modules, equal
 
 f32 = jnp.float32
 X = S((8, 8), f32)
@@ -299,6 +299,56 @@ differ(
     *[sm(lambda a, c=c: a * jnp.asarray(c)[:4], px, px) for c in (ca, cb)],
     *[lambda x, c=c: sm(lambda a, b: a * b, (px, px), px)(x, jnp.asarray(c)) for c in (ca, cb)],
     *[lambda x, c=c: sm(lambda a, b: a * b, (px, py), px)(x, jnp.asarray(c)) for c in ()],
+)
+c0 = jnp.arange(8.0)
+
+
+def typed(f, i=px, o=px, m=A2, **kw):
+    """Compute with a captured array in a shard_map, which types it by its mesh or by none."""
+    return sm(lambda a: f(a, jnp.sin(c0)), i, o, m, **kw)
+
+
+whole = lambda a, c: lax.broadcast_in_dim(c, (4, 8), (1,)) + a
+differ(
+    "shard_map-typed",
+    (X,),
+    typed(whole),
+    typed(whole, m=AR),
+    typed(whole, check_vma=False),
+    typed(whole, axis_names={"x"}),
+    typed(lambda a, c: lax.broadcast_in_dim(c, (2, 8), (1,)) + a, m=A4),
+    typed(lambda a, c: whole(a, c[::-1])),
+    typed(lambda a, c: whole(a, lax.psum(lax.pcast(c, "x", to="varying"), "x"))),
+    typed(lambda a, c: whole(a, lax.psum(lax.pcast(c, "y", to="varying"), "y"))),
+    typed(lambda a, c: whole(a, lax.psum(lax.pcast(c, ("x", "y"), to="varying"), ("x", "y")))),
+    typed(lambda a, c: whole(a, c * lax.axis_index("x"))),
+    typed(lambda a, c: whole(a, lax.dynamic_index_in_dim(c, lax.axis_index("x")))),
+    typed(lambda a, c: lax.psum(whole(a, c), "x"), o=P()),
+    typed(lambda a, c: lax.pmax(whole(a, c), "x"), o=P()),
+    lambda x: jax.vmap(lambda r: r + jnp.sin(c0))(x),
+)
+equal(
+    "shard_map-typed",
+    (X,),
+    sm(lambda a: jax.vmap(lambda r: r * c0)(a), P(), P()),
+    lambda x: sm(lambda a, c: jax.vmap(lambda r: r * c)(a), (P(), P()), P())(x, c0),
+)
+found_in = lambda a, c, **kw: jnp.searchsorted(c, a[0], **kw)
+differ(
+    "shard_map-searchsorted",
+    (X,),
+    typed(found_in, o=P("x")),
+    typed(lambda a, c: found_in(a, c, side="right"), o=P("x")),
+    typed(lambda a, c: found_in(a, c[::-1]), o=P("x")),
+    typed(lambda a, c: found_in(a[1:], c), o=P("x")),
+    typed(lambda a, c: found_in(a, c) + lax.axis_index("x"), o=P("x")),
+    typed(lambda a, c: found_in(lax.psum(a, "x"), c), o=P()),
+)
+equal(
+    "shard_map-searchsorted",
+    (X,),
+    sm(lambda a: found_in(a, c0), px, P("x")),
+    lambda x: sm(found_in, (px, P()), P("x"))(x, c0),
 )
 E2 = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)
 E4 = jax.make_mesh((4, 2), ("x", "y"), axis_types=(AxisType.Explicit,) * 2)

@@ -332,7 +332,53 @@ SHAPES = main(
 )
 
 # A text, a part of it, and what stands in its place.
+REPEATED = main("""
+    %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+    %two = stablehlo.constant dense<2.0> : tensor<4x4xf32>
+    %start = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>
+    %s = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>
+    %t = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>
+    %0 = stablehlo.subtract %r, %s : tensor<4x4xf32>
+    %1 = stablehlo.divide %0, %t : tensor<4x4xf32>
+    %2 = stablehlo.power %1, %two : tensor<4x4xf32>
+    %3 = "stablehlo.reduce"(%2, %start) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %20 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %20 : tensor<f32>
+    }) : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+    return %3 : tensor<4xf32>
+""")
+BEFORE = main("""
+    %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+    %two = stablehlo.constant dense<2.0> : tensor<4xf32>
+    %start = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.subtract %x, %y : tensor<4xf32>
+    %1 = stablehlo.divide %0, %c : tensor<4xf32>
+    %2 = stablehlo.power %1, %two : tensor<4xf32>
+    %3 = "stablehlo.reduce"(%2, %start) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %20 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %20 : tensor<f32>
+    }) : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    %4 = stablehlo.broadcast_in_dim %3, dims = [] : (tensor<f32>) -> tensor<4xf32>
+    return %4 : tensor<4xf32>
+""")
 DIFFERENCES = [
+    (REPEATED, "%y, dims = [1]", "%y, dims = [0]"),
+    (REPEATED, "%x, dims = [1]", "%x, dims = [0]"),
+    (REPEATED, "%c, dims = [1]", "%c, dims = [0]"),
+    (REPEATED, "%y, dims = [1]", "%x, dims = [1]"),
+    (REPEATED, "3.0, 4.0]", "3.0, 5.0]"),
+    (REPEATED, "dense<2.0>", "dense<3.0>"),
+    (REPEATED, "subtract %r, %s", "subtract %s, %r"),
+    (REPEATED, "power %1, %two", "power %two, %1"),
+    (REPEATED, "%2 = stablehlo.power", "%2 = stablehlo.remainder"),
+    (REPEATED, "dimensions = array<i64: 1>", "dimensions = array<i64: 0>"),
+    (REPEATED, "add %a, %b", "maximum %a, %b"),
+    (REPEATED, "dense<0.0>", "dense<-0.0>"),
+    (REPEATED, "power %1, %two", 'power %1, %two {mhlo.sharding = "{replicated}"}'),
+    (REPEATED, "power %1, %two", 'power %1, %two {mhlo.frontend_attributes = {a = "b"}}'),
     (PLAIN, "add %x, %y", "maximum %x, %y"),
     (PLAIN, "subtract %0, %c", "subtract %c, %0"),
     (PLAIN, "add %x, %y", "add %x, %x"),
@@ -461,6 +507,62 @@ DIFFERENCES = [
     (SHAPES, ' {jax.global_constant = "n"}', ""),
     (SHAPES, "%unused: tensor<4xf32>", "%unused: tensor<5xf32>"),
 ]
+
+
+OF_ONE = "(tensor<1xf32>, tensor<f32>) -> tensor<f32>"
+SUM = """
+    %start = stablehlo.constant dense<0.0> : tensor<f32>
+    %1 = "stablehlo.reduce"(%0, %start) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %20 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %20 : tensor<f32>
+    }) : (tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>
+    return %1 : tensor<3xf32>
+"""
+
+
+def test_what_is_stretched_or_moved_is_not_what_is_repeated():
+    def broadcast(of, axes):
+        text = f"""
+            %0 = stablehlo.broadcast_in_dim %x, dims = {axes} : ({of}) -> tensor<4x3x4x1xf32>
+            %1 = stablehlo.sine %0 : tensor<4x3x4x1xf32>
+            return %1 : tensor<4x3x4x1xf32>
+        """
+        return digest(main(text, arguments=f"%x: {of}", results="tensor<4x3x4x1xf32>"))
+
+    for of, axes in (
+        ("tensor<4xf32>", ([0], [2])),
+        ("tensor<4x4xf32>", ([0, 2], [2, 0])),
+        ("tensor<1x1xf32>", ([0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3])),
+    ):
+        assert len({broadcast(of, each) for each in axes}) == len(axes)
+    of_four = (
+        "%0 = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<1xf32>) -> tensor<3x4xf32>" + SUM
+    )
+    whole = """
+        %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<f32>) -> tensor<3xf32>
+        return %2 : tensor<3xf32>
+    """
+    of_one = (
+        SUM.replace("return %1 : tensor<3xf32>", whole)
+        .replace("(%0, %start)", "(%x, %start)")
+        .replace("array<i64: 1>", "array<i64: 0>")
+        .replace("(tensor<3x4xf32>, tensor<f32>) -> tensor<3xf32>", OF_ONE)
+    )
+    of_four, of_one = (
+        main(each, arguments="%x: tensor<1xf32>", results="tensor<3xf32>")
+        for each in (of_four, of_one)
+    )
+    assert evaluated(of_four, ()) != evaluated(of_one, ())
+    assert digest(of_four) != digest(of_one)
+
+
+@pytest.mark.parametrize(
+    "marks", ['mhlo.sharding = "{maximal device=0}"', 'mhlo.frontend_attributes = {a = "b"}']
+)
+def test_what_is_said_of_a_whole_array_is_not_said_of_what_is_repeated(marks):
+    one, two = (each.replace("%1, %two", f"%1, %two {{{marks}}}") for each in (REPEATED, BEFORE))
+    assert digest(one) != digest(two)
 
 
 @pytest.mark.parametrize(("text", "part", "other"), DIFFERENCES)
@@ -740,6 +842,37 @@ LAWS = {
             return %1 : tensor<4xf32>
             """,
             arguments="%x: tensor<4xf32>, %y: tensor<4xf32>, %i: tensor<i32>, %j: tensor<i32>",
+        ),
+    ),
+    "what is computed of repeated values is repeated": (REPEATED, BEFORE),
+    "an axis may be repeated twice": (
+        REPEATED,
+        REPEATED.replace(
+            "%s = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<4xf32>)",
+            "%q = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<4xf32>) -> tensor<1x4xf32>\n"
+            "    %s = stablehlo.broadcast_in_dim %q, dims = [0, 1] : (tensor<1x4xf32>)",
+        ),
+    ),
+    "what is repeated along one axis alone is computed on both": (
+        main(
+            """
+            %r = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<4xf32>) -> tensor<4x4x4xf32>
+            %s = stablehlo.broadcast_in_dim %y, dims = [2] : (tensor<4xf32>) -> tensor<4x4x4xf32>
+            %0 = stablehlo.subtract %r, %s : tensor<4x4x4xf32>
+            return %0 : tensor<4x4x4xf32>
+            """,
+            results="tensor<4x4x4xf32>",
+        ),
+        main(
+            """
+            %r = stablehlo.broadcast_in_dim %x, dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>
+            %s = stablehlo.broadcast_in_dim %y, dims = [1] : (tensor<4xf32>) -> tensor<4x4xf32>
+            %0 = stablehlo.subtract %r, %s : tensor<4x4xf32>
+            %1 = stablehlo.broadcast_in_dim %0, dims = [1, 2]
+                 : (tensor<4x4xf32>) -> tensor<4x4x4xf32>
+            return %1 : tensor<4x4x4xf32>
+            """,
+            results="tensor<4x4x4xf32>",
         ),
     ),
     "branches without effects need no order among their results": (

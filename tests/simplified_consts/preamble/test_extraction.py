@@ -1,5 +1,7 @@
 """Which part of a program becomes the preamble: the graph, the choice of results, the cut."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -94,6 +96,17 @@ def in_custom_jvp(x):
     return scaled(x)
 
 
+def in_custom_jvp_by_keyword(x):
+    """JAX names the static argument that is passed by keyword, which is no input."""
+
+    @partial(jax.custom_jvp, nondiff_argnums=(1,))
+    def scaled(x, power):
+        return jax.jit(lambda x, table: x * ordered(table)[0] ** power)(x, TABLE)
+
+    scaled.defjvp(lambda power, primals, tangents: (scaled(*primals, power), tangents[0] * 2))
+    return scaled(x, power=2)
+
+
 def in_custom_vjp(x):
     scaled = jax.custom_vjp(lambda x: x * ordered(TABLE)[0])
     scaled.defvjp(lambda x: (scaled(x), None), lambda _, cotangent: (cotangent * 2,))
@@ -106,7 +119,8 @@ def as_output(x):
 
 BODIES = [
     in_scan, handed_to_scan, in_while, handed_to_while, in_fori, in_cond, handed_to_cond,
-    in_nested_jit, handed_to_nested_jit, in_checkpoint, in_custom_jvp, in_custom_vjp, as_output,
+    in_nested_jit, handed_to_nested_jit, in_checkpoint, in_custom_jvp,
+    in_custom_jvp_by_keyword, in_custom_vjp, as_output,
 ]  # fmt: skip
 X = np.linspace(-1, 1, 16, dtype=np.float32)
 
