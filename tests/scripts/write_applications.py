@@ -30,7 +30,6 @@ _FOLDERS = re.compile(r"/\S*/site-packages/|(?:/\S*/)?docs/applications/")
 STOCK = ("jax-legacy", "jax-simplified")
 TWOFOLD = range(-6, 7)  # powers of two on the axis of the picture
 LARGEST = 3  # captured arrays that are named
-SITES = 4  # lines of what bisect says
 ALIKE = 1.6  # less is no gain and no cost: processes of one side were that far apart
 HEAD = """\
 # Applications that capture much
@@ -43,14 +42,15 @@ campaign and writes this page and its picture. This one is of jax {environment}.
 FIGURES = """\
 Figures are of stock JAX before the flip / after it, one process for each side. Times are those of
 the processors, in all threads, so that other work on the machine does not lengthen them: a call is
-the least of up to 20 (here, of haiku and interpax, the median). They are rough all the same:
-processes of one side were up to 1.6x apart (exponax: 12.5 to 20.3 ms), so less is called alike.
-Bytes are exact. Rounds, which would give times an interval, were not run. A call that is missing
-was not timed.
+the least of up to 20. They are rough all the same: processes of one side were up to 1.6x apart
+(exponax: 12.5 to 20.3 ms), so less is called alike. Bytes are exact. Rounds, which would give times
+an interval, were not run.
 
-The times of the clock that stood here on 2026-11-26 were of a busy machine: of the calls that
-seemed to take 2 to 9 times as long (s2fft, interpax, flax, equinox, numpyro, exponax), s2fft's
-does. `constparity tune` times the alternatives in turns, in one process, by the clock.
+Below, each program has its largest captured arrays, with what became of them before / after the
+flip, as `constparity explain` prints them; each reason of its verdict; what `constparity bisect`
+finds where failing is that the sum of the outputs moves by more than 1e-5; and what `constparity
+tune` proposes, of one sample, all arrays alike and the largest alone. Tune's times are those of the
+clock, and the machine had other work: its noise is told.
 """
 
 
@@ -233,26 +233,30 @@ def section(name, row, answers):
 
 def captured(row):
     """Return the largest captured arrays, with what became of each in both modes of stock JAX."""
-    rows = ledger(row, STOCK).rows
-    named = []
-    for cells in rows[:LARGEST]:
-        place, array, size, _, _, before, after = (cell.text for cell in cells)
-        named.append(f"{array} of {size} at {place}: {before} / {after}")
-    return "; ".join(named) + (f"; {len(rows) - LARGEST} more" if len(rows) > LARGEST else "")
+    rows = [[cell.text for cell in cells] for cells in ledger(row, STOCK).rows]
+    used = [cells for cells in rows if {*cells[-2:]} != {"unused"}]
+    named = [
+        f"{array} of {size} at {place}: {before} / {after}"
+        for place, array, size, _, _, before, after in used[:LARGEST]
+    ]
+    return "; ".join(named) + (f"; {len(used) - LARGEST} more" if len(used) > LARGEST else "")
 
 
 def bisected(lines):
-    """Return what `bisect` found: its headline, and the sites that it names."""
-    return "; ".join(line.strip() for line in lines[:SITES])
+    """Return the headline of `bisect`, the sites that it names, and how many runs it took."""
+    headline = lines[0].removeprefix("bisect: ")
+    sites = [lines[1]] if headline[0].isdigit() else []
+    runs = [line for line in lines if re.match(r"  \d+ runs of ", line)]
+    return "; ".join(line.strip() for line in (headline, *sites, *runs))
 
 
 def tuned(lines):
-    """Return what `tune` proposes, with the times of both ends."""
-    proposals = [i for i, line in enumerate(lines) if line.startswith("proposed: ")]
-    if not proposals:
-        return lines[-1]  # why there is none
-    found = lines[proposals[0]].removeprefix("proposed: ")
-    return f"{found}: `{lines[proposals[0] + 1]}`"
+    """Return what `tune` proposes, and how it is written; its last line where it could not."""
+    at = next((i for i, line in enumerate(lines) if line.startswith("proposed: ")), None)
+    if at is None:
+        return lines[-1]
+    written = " ".join(" ".join(lines[at + 1 :]).split())
+    return f"{lines[at].removeprefix('proposed: ')}: `{written}`"
 
 
 def _one_line(text):
