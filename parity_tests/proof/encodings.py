@@ -179,7 +179,7 @@ def _told_by_type(value: Any) -> Any:
 
 def is_replicated(spec: Any) -> bool:
     """Say whether a spec gives each device the whole array."""
-    return not any(spec) and not spec.unreduced and not getattr(spec, "reduced", ())
+    return not any((*spec.partitions, *spec.unreduced, *spec.reduced))
 
 
 def _has_meaning(field: str) -> bool:
@@ -257,8 +257,10 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
 
 
 def _spec(value: Any) -> bytes:
-    parts: tuple[Any, ...] = (tuple(value), value.unreduced, getattr(value, "reduced", frozenset()))
-    return _tagged("spec", *map(encoded, parts))
+    kind = getattr(value, "unreduced_kind", None)  # from 0.12 on; before, all were sums
+    parts: tuple[Any, ...] = (value.partitions, value.unreduced, value.reduced)
+    others = () if kind is None or kind.name == "sum" else (kind.name,)
+    return _tagged("spec", *map(encoded, (*parts, *others)))
 
 
 def _key(value: Any) -> bytes:

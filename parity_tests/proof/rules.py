@@ -96,12 +96,15 @@ def lowered_alone(equation: Any) -> Number:
     what = f"the primitive {primitive.name}, which is not JAX's and"
     if any(primitive in rules for platform, rules in lowering_rules() if platform):
         raise UndecidedError(f"{what} is lowered otherwise for another platform")
-    traced = _traced_alone(equation, partial(primitive.bind, **equation.params), what)
-    # Rules may raise anything at all, above all where they ask what is around them.
-    try:
-        lowered = traced.lower()
-    except Exception as error:
-        raise UndecidedError(f"{what} is not lowered by itself: {named(error)}") from error
+    if equation.ctx.cur_abstract_mesh.manual_axes:
+        raise UndecidedError(f"{what} may be lowered otherwise in a shard_map")
+    with equation.ctx.manager:
+        traced = _traced_alone(equation, partial(primitive.bind, **equation.params), what)
+        # Rules may raise anything at all, above all where they ask what is around them.
+        try:
+            lowered = traced.lower()
+        except Exception as error:
+            raise UndecidedError(f"{what} is not lowered by itself: {named(error)}") from error
     found = number_module(lowered.compiler_ir(), const_args(lowered))
     if found.callbacks:
         raise UndecidedError(f"{what} calls Python functions")
@@ -119,35 +122,49 @@ def expanded_alone(equation: Any) -> Any:
         return jax.tree.leaves(primitive.expand(*jax.tree.unflatten(primitive.in_tree, operands)))
 
     what = f"the primitive {type(primitive).__name__} of one object, which"
-    return _traced_alone(equation, expanded, what).jaxpr
+    with equation.ctx.manager:
+        return _traced_alone(equation, expanded, what).jaxpr
 
 
 def _traced_alone(equation: Any, fun: Callable[..., Any], what: str) -> Any:
-    """Trace what an equation does to arrays of the types of its operands."""
+    """Trace what an equation does to arrays of the types of its operands, in its context.
+
+    A rule may read the mesh, the axes on which a value varies, and settings.
+    """
     inputs, results = ([var.aval for var in each] for each in (equation.invars, equation.outvars))
     if not all(type(aval).__name__ == "ShapedArray" for aval in inputs):
         raise UndecidedError(f"{what} takes more than arrays")
-    types = (jax.ShapeDtypeStruct(x.shape, x.dtype, weak_type=x.weak_type) for x in inputs)
+    types = (_type_within(equation.ctx.cur_abstract_mesh, aval) for aval in inputs)
     # Rules may raise anything at all, above all where they ask what is around them.
     try:
         traced = _jit(fun).trace(*types)
     except Exception as error:
         raise UndecidedError(f"{what} is not traced by itself: {named(error)}") from error
-    alone = [*traced.jaxpr.in_avals, "->", *traced.jaxpr.out_avals]
-    if [*map(_type_alone, alone)] != [*map(_type_alone, [*inputs, "->", *results])]:
+    found = traced.jaxpr
+    alone = [*map(str, found.in_avals), "->", *map(_of_any_axes, found.out_avals)]
+    if alone != [*map(str, inputs), "->", *map(_of_any_axes, results)]:
         raise UndecidedError(f"{what} has other types by itself")
     return traced
 
 
-def _type_alone(aval: Any) -> str:
-    """Return the text of a type without the axes of a `shard_map` on which a value varies.
+def _of_any_axes(aval: Any) -> str:
+    """Return the text of a type without the axes on which a value varies.
 
-    By itself an equation stands in none, and each device computes the same as there.
+    A primitive of one object leaves them out of its results, and what it expands to does not.
     """
     return _VARYING.sub("", str(aval))
 
 
 _VARYING = re.compile(r"\{V:[^{}]*\}")
+
+
+def _type_within(mesh: Any, aval: Any) -> jax.ShapeDtypeStruct:
+    """Return a type as an argument; a captured array has that of its form, by a mesh or by none."""
+    placed: dict[str, Any] = {}
+    if mesh.manual_axes or mesh.explicit_axes:
+        placed["sharding"] = jax.sharding.NamedSharding(mesh, aval.sharding.spec)
+        placed["manual_axis_type"] = aval.manual_axis_type
+    return jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, **placed)
 
 
 def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[bytes]:
