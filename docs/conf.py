@@ -30,6 +30,7 @@ default_role = "code"  # docstrings have names in single backticks
 html_theme = "furo"
 html_title = f"constparity {release}"
 html_copy_source = False
+html_show_copyright = False
 if MERMAID.exists():
     html_static_path = [str(MERMAID)]
     html_js_files = [

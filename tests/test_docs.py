@@ -8,6 +8,7 @@ folder of the repository exists; a test file named in backticks exists somewhere
 import contextlib
 import io
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,10 +19,12 @@ from types import ModuleType
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import typer
 
 import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
+from parity_tests.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -181,6 +184,28 @@ def test_captured_arrays_prints_what_the_page_says():
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(program, {})
     assert out.getvalue() == said
+
+
+def unknown_words(page):
+    """The commands and options of `constparity ...` in a text that the command line has not."""
+    commands = typer.main.get_command(app.app).commands
+    for written in re.findall(r"`constparity ([^`]+)`", page):
+        name, *words = shlex.split(written.split(" -- ")[0])
+        if name not in commands:
+            yield name
+            continue
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        yield from (word for word in words if word.startswith("-") and word not in known)
+
+
+def test_the_page_of_tasks_names_commands_and_options_that_exist():
+    page = (ROOT / "docs" / "how_to.md").read_text("utf-8")
+    assert page.count("`constparity ") > 15
+    assert list(unknown_words(page)) == []
+    planted = (
+        "`constparity ruin a.py` `constparity run a.py --gone` `constparity sites -- a --gone`"
+    )
+    assert list(unknown_words(planted)) == ["ruin", "--gone"]
 
 
 def build_site(docs, site):
