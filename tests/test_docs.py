@@ -1,21 +1,30 @@
 """The README and the pages of docs/ name things that exist, and walks that calls really take.
 
-Three rules: a relative link names a file, and its anchor a heading of that file; a path in
-backticks that begins with a folder of the repository exists; a test file named in backticks
-exists somewhere under tests/.
+The site has each page once, and is built without a warning. Three rules of the pages: a relative
+link names a file, and its anchor a heading of that file; a path in backticks that begins with a
+folder of the repository exists; a test file named in backticks exists somewhere under tests/.
 """
 
+import contextlib
+import io
 import re
+import shlex
+import shutil
+import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import ModuleType
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import typer
 
 import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
+from parity_tests.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -29,6 +38,7 @@ FOLDERS = (
     "tests",
 )
 
+_TOCTREE = re.compile(r"^```\{toctree\}\n(?:^:[^\n]*\n)*(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ +(.+)$", re.MULTILINE)
@@ -152,3 +162,106 @@ def test_a_first_call_takes_the_walk(side, settings):
     named = walk(f"a captured array, {side}")
     assert len(named) > 8
     assert named - files_entered(lambda: first_call(x)) == set()
+
+
+def navigation(index):
+    """The pages that the parts of the site's index list."""
+    entries = [entry for part in _TOCTREE.findall(index) for entry in part.split("\n") if entry]
+    return [re.sub(r".*<(.+)>", r"\1", entry) for entry in entries]
+
+
+def test_the_site_has_each_page_once():
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    pages = {page.stem for page in PAGES[1:]} - {"index"} | {"example_project/README"}
+    assert Counter(navigation(index)) == Counter(pages)
+    twice = index + "```{toctree}\n:maxdepth: 1\n\nAgain <lint>\ngone\n```\n"
+    assert Counter(navigation(twice)) - Counter(pages) == Counter(["lint", "gone"])
+
+
+def test_captured_arrays_prints_what_the_page_says():
+    page = (ROOT / "docs" / "captured_arrays.md").read_text("utf-8")
+    [(program, said)] = re.findall(r"```python\n(.*?)```\s+```text\n(.*?)```", page, re.DOTALL)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(program, {})
+    assert out.getvalue() == said
+
+
+def unknown_words(page):
+    """The commands and options of `constparity ...` in a text that the command line has not."""
+    commands = typer.main.get_command(app.app).commands
+    for written in re.findall(r"`constparity ([^`]+)`", page):
+        name, *words = shlex.split(written.split(" -- ")[0])
+        if name not in commands:
+            yield name
+            continue
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        yield from (word for word in words if word.startswith("-") and word not in known)
+
+
+def test_the_page_of_tasks_names_commands_and_options_that_exist():
+    page = (ROOT / "docs" / "how_to.md").read_text("utf-8")
+    assert page.count("`constparity ") > 15
+    assert list(unknown_words(page)) == []
+    planted = (
+        "`constparity ruin a.py` `constparity run a.py --gone` `constparity sites -- a --gone`"
+    )
+    assert list(unknown_words(planted)) == ["ruin", "--gone"]
+
+
+def build_site(docs, site):
+    build = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", docs, site]
+    return subprocess.run(build, capture_output=True, text=True, timeout=600)
+
+
+# What a browser loads by itself: not the links that a reader follows.
+_LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*(?:src|href)=\"((?:https?:)?//[^\"]+)")
+_LOADED_BY_STYLE = re.compile(r"(?:url\(|@import)\s*[\"']?((?:https?:)?//[^\"')\s]+)")
+
+
+def loaded_from_elsewhere(site):
+    for file in site.rglob("*.html"):
+        yield from _LOADED.findall(file.read_text("utf-8"))
+    for file in site.rglob("*.css"):
+        yield from _LOADED_BY_STYLE.findall(file.read_text("utf-8"))
+
+
+def own_names(module):
+    """The public names of a module, without modules, JAX's own classes and `SIDES`, a tuple."""
+    names = {name: value for name, value in vars(module).items() if not name.startswith("_")}
+    return [
+        name
+        for name, value in names.items()
+        if not isinstance(value, (ModuleType, tuple))
+        and not getattr(value, "__module__", "").startswith("jax.")
+    ]
+
+
+@pytest.mark.deep
+def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
+    built = build_site(ROOT / "docs", tmp_path)
+    assert (built.returncode, built.stderr) == (0, "")
+    assert list(loaded_from_elsewhere(tmp_path)) == []
+    assert (tmp_path / "searchindex.js").exists()
+    commands = (tmp_path / "cli.html").read_text("utf-8")
+    assert "--only-changed" in commands
+    names = (tmp_path / "api.html").read_text("utf-8")
+    assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
+    (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')
+    (tmp_path / "planted.css").write_text('@import "//example.org/a.css";')
+    planted = ["https://example.org/a.js", "//example.org/a.css"]
+    assert list(loaded_from_elsewhere(tmp_path)) == planted
+
+
+@pytest.mark.deep
+def test_the_site_refuses_a_link_that_leads_nowhere(tmp_path):
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (tmp_path / "README.md").write_text("# Planted\n")
+    shutil.copy(ROOT / "docs" / "conf.py", docs)
+    index = "# Planted\n\n[gone](gone.md)\n\n[no anchor](quick_start.md#gone)\n\n"
+    (docs / "index.md").write_text(index + "```{toctree}\nquick_start\n```\n")
+    (docs / "quick_start.md").touch()
+    refused = build_site(docs, tmp_path / "site")
+    assert refused.returncode == 1
+    assert "gone.md" in refused.stderr
+    assert "'gone'" in refused.stderr
