@@ -66,7 +66,7 @@ print(json.dumps(ended))
 def optional_modules():
     """The modules that a plain install may lack."""
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    users = [name for name in extras["optional-dependencies"] if name != "dev"]
+    users = extras["optional-dependencies"].keys() - {"dev", "docs"}
     requirements = [each for name in users for each in extras["optional-dependencies"][name]]
     names = [re.match(r"[\w-]+", each)[0] for each in requirements]
     return ["yaml" if name == "pyyaml" else name for name in names] + ["pytest"]
