@@ -17,7 +17,7 @@ earlier choice by the same index is its k-th value.
 
 **Repeated values.** vmap repeats an array along a new axis in one form alone. So what is computed
 element by element from repeated values, or reduced along axes of their own, is what is computed
-before, repeated (`_before_repeating`).
+before, repeated (`repeated.py`).
 
 **Calls.** All calls are expanded where that makes at most `_GROWTH` times the operations that are
 written, or `_SMALL` operations; otherwise none is. A call that is not expanded has the numbers of
@@ -36,7 +36,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from parity_tests.proof.attributes import passed_content, static_shape, with_shape
+from parity_tests.proof.attributes import passed_content
 from parity_tests.proof.contents import Content
 from parity_tests.proof.liveness import LiveBlock, Liveness, LiveOperation
 from parity_tests.proof.numbers import Number, Numbered, Step, UndecidedError, number
@@ -45,22 +45,17 @@ from parity_tests.proof.operations import (
     BRANCHES,
     CALL,
     COMPOSITE,
-    ELEMENTWISE,
-    OF_ELEMENTS,
-    REDUCE,
     SELECT,
     WHILE,
 )
 from parity_tests.proof.reading import (
     Block,
-    Broadcast,
     Function,
     Module,
     Operation,
     Value,
-    integers_of,
-    key_of,
 )
+from parity_tests.proof.repeated import Repeated, Repeats
 
 _GROWTH = 8
 _SMALL = 1000
@@ -129,19 +124,6 @@ _Environment = dict[Value, Number]
 
 
 @dataclass(frozen=True, slots=True)
-class _Repeated:
-    """A value that is another one, `base`, on these axes, in their order, and repeated on others.
-
-    `type_` is the text of its type.
-    """
-
-    base: Number
-    axes: tuple[int, ...]
-    shape: tuple[int, ...]
-    type_: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Turn:
     """A loop's turn: its condition, the carried values' symbols, effects of both, what stays."""
 
@@ -157,7 +139,7 @@ class _Numbering:
         self._live = Liveness(module)
         self._expands = expands
         self._contents: dict[Number, Content] = {}
-        self._repeated: dict[Number, _Repeated] = {}
+        self._repeats = Repeats(self._contents)
         self._constants: set[Number] = set()
         self._choices: dict[Number, tuple[Number, tuple[Number, ...]]] = {}
         self._known: dict[Any, tuple[Number, ...]] = {}  # what expanded calls return
@@ -263,11 +245,11 @@ class _Numbering:
             environment[operation.results[0]] = known
             return
         if operation.broadcast is not None:
-            repeated = self._broadcast(operation, operation.broadcast, operands[0])
+            repeated = self._repeats.broadcast(operation, operation.broadcast, operands[0])
             if repeated is not None:
                 environment[operation.results[0]] = self._repeat(operation, repeated)
                 return
-        before = self._before_repeating(operation, operands)
+        before = self._repeats.before(operation, operands)
         key, own = (operation.key, operands) if before is None else before[:2]
         made: list[Number | int] = [key, *_counted(own)]
         for region in live.regions:
@@ -295,90 +277,10 @@ class _Numbering:
             return operands[1]
         return None
 
-    # -- repeated values ---------------------------------------------------------------------------
-
-    def _repeat(self, operation: Operation, repeated: _Repeated) -> Number:
-        found = self._repeated_number(repeated)
+    def _repeat(self, operation: Operation, repeated: Repeated) -> Number:
+        found = self._repeats.number_of(repeated)
         self._step(found, operation, (repeated.base,))
         return found
-
-    def _repeated_number(self, repeated: _Repeated) -> Number:
-        found = number("repeated", repeated.type_, *repeated.axes, repeated.base)
-        self._repeated[found] = repeated
-        return found
-
-    def _broadcast(
-        self, operation: Operation, broadcast: Broadcast, value: Number
-    ) -> _Repeated | None:
-        """Return what a broadcast repeats; None for one that stretches an axis or moves axes."""
-        shape, axes, of = broadcast
-        base, of_base = value, tuple(range(len(of)))
-        if value in self._repeated:
-            base, of_base = self._repeated[value].base, self._repeated[value].axes
-        moved = tuple([axes[axis] for axis in of_base])
-        if len(moved) == len(shape) or moved != tuple(sorted(moved)):
-            return None
-        if any(shape[axes[axis]] != of[axis] for axis in of_base):
-            return None
-        return _Repeated(base, moved, shape, operation.types[0])
-
-    def _before_repeating(
-        self, operation: Operation, operands: tuple[Number, ...]
-    ) -> tuple[Number, tuple[Number, ...], _Repeated] | None:
-        """Return the key and the operands of an operation on what its operands repeat.
-
-        Its result is repeated as is told last, without its base. None where no axis is repeated in
-        all operands, or no law knows the operation.
-        """
-        is_reduction = operation.name == REDUCE and len(operands) == 2
-        if not (is_reduction or operation.name in ELEMENTWISE):
-            return None
-        axes, shapes = set[int](), set[tuple[int, ...]]()
-        taken, start = (operands[:1], operands[1:]) if is_reduction else (operands, ())
-        for each in taken:
-            view = self._view(each)
-            if view is None:
-                return None
-            axes |= {*view[0]}
-            shapes |= {view[1]} - {()}  # a scalar is one for all elements
-        if len(shapes) != 1 or not operation.attributes.keys() <= OF_ELEMENTS:
-            return None
-        [shape], [type_], own = shapes, operation.types, sorted(axes)
-        attributes = dict(operation.attributes)
-        gone = integers_of(attributes["dimensions"]) if is_reduction else ()
-        left = [axis for axis in range(len(shape)) if axis not in gone]
-        of_result = tuple([shape[axis] for axis in left])
-        if len(own) == len(shape) or not axes >= {*gone} or static_shape(type_) != of_result:
-            return None
-        if is_reduction:
-            attributes["dimensions"] = f"array<i64: {', '.join(str(own.index(n)) for n in gone)}>"
-        kept = [axis for axis in own if axis not in gone]
-        before = with_shape(type_, [shape[axis] for axis in kept])
-        return (
-            key_of(operation.name, tuple(sorted(attributes.items())), (before,)),
-            (*(self._on_axes(each, own) for each in taken), *start),
-            _Repeated(b"", tuple(map(left.index, kept)), of_result, type_),
-        )
-
-    def _view(self, value: Number) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-        """Return the axes on which a value is not repeated, and its shape, where both are known."""
-        content = self._contents.get(value)
-        if content is not None:
-            return None if 0 in content.shape else (content.varying, content.shape)
-        repeated = self._repeated.get(value)
-        return None if repeated is None else (repeated.axes, repeated.shape)
-
-    def _on_axes(self, value: Number, axes: Sequence[int]) -> Number:
-        """Return the number of what is left of a value that is repeated on all other axes."""
-        content = self._contents.get(value)
-        if content is not None:
-            return content.on_axes(axes).number if content.shape else value
-        repeated = self._repeated[value]
-        if repeated.axes == tuple(axes):
-            return repeated.base
-        shape = tuple([repeated.shape[axis] for axis in axes])
-        own, type_ = tuple(map(axes.index, repeated.axes)), with_shape(repeated.type_, shape)
-        return self._repeated_number(_Repeated(repeated.base, own, shape, type_))
 
     def _barrier(self, operation: Operation, environment: _Environment) -> None:
         """Take an array through a barrier as it is: it needs no place among the others."""
