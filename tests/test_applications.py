@@ -5,6 +5,7 @@ machine has alike is to be as on the page.
 """
 
 import importlib.util
+import re
 import subprocess
 import sys
 import tomllib
@@ -57,6 +58,13 @@ def test_each_row_of_the_page_has_its_cells(script):
         assert "arrays, " in captured
         assert flip
         assert proof in ("proved", "not proved")
+
+
+def test_each_program_says_what_the_commands_answer(script):
+    sections = script.PAGE.read_text().split("\n### ")[1:]
+    for answer in ("captured", "`bisect`", "`tune`"):
+        unanswered = [s.split("\n")[0] for s in sections if not re.search(f"\n- {answer}: .", s)]
+        assert not unanswered, answer
 
 
 @pytest.mark.deep

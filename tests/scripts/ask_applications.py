@@ -74,9 +74,12 @@ def tune(python, name):
 
 def ask(answers, names):
     """Ask both of each program, and keep what they print and their status."""
+    there = sorted(each.stem for each in PROGRAMS.glob("*.py"))
+    if unknown := sorted({*names} - {*there}):
+        raise SystemExit(f"no program in {PROGRAMS}: {', '.join(unknown)}")
     answers.mkdir(parents=True, exist_ok=True)
     python = environment(answers / "environment")
-    for name in names or sorted(each.stem for each in PROGRAMS.glob("*.py")):
+    for name in names or there:
         for question in (bisect, tune):
             answer = answers / f"{name}.{question.__name__}"
             if answer.exists():
