@@ -4,9 +4,10 @@
 flag decides which pipeline it takes.
 """
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from engine import api as _api
-from engine import export as export
-from engine import serialize_executable as serialize_executable
 from engine import tracing as _tracing
 from engine.api import jit as jit
 from engine.api import make_jaxpr as make_jaxpr
@@ -32,6 +33,20 @@ from engine.jax_internals import hooks as _hooks
 from engine.stages import Compiled as Compiled
 from engine.stages import Lowered as Lowered
 from engine.stages import Traced as Traced
+
+if _TYPE_CHECKING:
+    from types import ModuleType as _ModuleType
+
+    from engine import export as export
+    from engine import serialize_executable as serialize_executable
+
+
+def __getattr__(name: str) -> "_ModuleType":
+    """Import what writes and reads files when it is first asked for: few programs need it."""
+    if name in ("export", "serialize_executable"):
+        return _import_module(f"engine.{name}")
+    raise AttributeError(f"module 'engine' has no attribute {name!r}")
+
 
 _hooks.install(
     capture=_tracing.capture_while_tracing,

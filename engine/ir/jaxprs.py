@@ -1,9 +1,9 @@
 """The vocabulary of constants in jaxprs: which values are constants, where they are, their keys.
 
-The types are JAX's own (`jax.extend.core`), not classes of ours: `trace(...).jaxpr` must work
-wherever a jaxpr of JAX does, and print as JAX prints it. A program has one of two forms. *Legacy*:
-captured arrays are `constvars` of a ClosedJaxpr. *Simplified*: each is a `Literal` in the equation
-or output that uses it. Names follow JAX's note "Handling of closed-over constants".
+The types are JAX's own, those of `jax.extend.core`, not classes of ours: `trace(...).jaxpr` must
+work wherever a jaxpr of JAX does, and print as JAX prints it. A program has one of two forms.
+*Legacy*: captured arrays are `constvars` of a ClosedJaxpr. *Simplified*: each is a `Literal` in the
+equation or output that uses it. Names follow JAX's note "Handling of closed-over constants".
 """
 
 from __future__ import annotations
@@ -14,11 +14,20 @@ from typing import Any, NamedTuple
 
 import jax
 import numpy as np
-from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 from engine import jax_internals
 from engine.configuration.settings import embedded_constants_max_bytes
-from engine.jax_internals import Body, bodies_of, consts_of, open_part
+from engine.jax_internals import (
+    Body,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    bodies_of,
+    consts_of,
+    open_part,
+)
 
 __all__ = [
     "Body",

@@ -16,6 +16,8 @@ from engine.jax_internals.supported_versions import require_supported_version
 
 require_supported_version()  # first: the imports below may fail on another version
 
+from jax._src.core import Jaxpr, JaxprEqn, Literal, Var
+
 from engine.jax_internals.arrays import (
     buffer_type,
     follows_arguments_as_it_is,
@@ -41,6 +43,7 @@ from engine.jax_internals.compiling import (
     register_cache,
 )
 from engine.jax_internals.differences import (
+    ClosedJaxpr,
     is_flat_tree,
     is_shape_alone,
     num_scan_consts,

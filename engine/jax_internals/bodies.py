@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
-from jax.extend.core import ClosedJaxpr, Jaxpr, JaxprEqn
+from jax._src.core import Jaxpr, JaxprEqn
 
-from engine.jax_internals.differences import BODIES_ARE_OF_ONE_CLASS
+from engine.jax_internals.differences import BODIES_ARE_OF_ONE_CLASS, ClosedJaxpr
 
 Body = Jaxpr | ClosedJaxpr
 B = TypeVar("B", bound=Body)

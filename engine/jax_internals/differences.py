@@ -11,18 +11,23 @@ import functools
 import importlib.util
 import inspect
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
-from jax._src import config, mesh, pjit
+from jax._src import config, core, mesh, pjit
 from jax._src.export import _export
 from jax._src.interpreters import partial_eval as _partial_eval
-from jax.extend.core import ClosedJaxpr, Jaxpr
 
 _HAS_FLAT_TREES = importlib.util.find_spec("jax._src.flattree") is not None
 
-# Jaxpr and ClosedJaxpr, `jaxpr.jaxpr` is the jaxpr: one class since jax 0.11.0.
-BODIES_ARE_OF_ONE_CLASS = ClosedJaxpr is Jaxpr
+# Jaxpr and ClosedJaxpr, `jaxpr.jaxpr` is the jaxpr: one class since jax 0.11.0. Not taken from
+# `jax.extend.core`, which imports Pallas as well.
+BODIES_ARE_OF_ONE_CLASS = not hasattr(core, "ClosedJaxpr")
+
+if TYPE_CHECKING:
+    from jax.extend.core import ClosedJaxpr as ClosedJaxpr
+else:
+    ClosedJaxpr = core.Jaxpr if BODIES_ARE_OF_ONE_CLASS else core.ClosedJaxpr
 
 
 # The number of constants of a scan is its param `num_consts`; since jax 0.11.0 it is the length of

@@ -16,9 +16,9 @@ from jax._src import tree_util as _tree_util
 from jax._src import util as _util
 from jax._src.interpreters import pxla
 from jax._src.lib import _jax as _jaxlib
-from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.compiling import register_cache
+from engine.jax_internals.differences import ClosedJaxpr
 from engine.jax_internals.names import Executable, JitInfo, PjitParams
 from engine.jax_internals.placement import PlacementError, with_arguments
 from engine.jax_internals.tracing import argument_types

@@ -15,10 +15,9 @@ from jax._src import literals as _literals
 from jax._src.interpreters import partial_eval as _partial_eval
 from jax._src.random import prng as _prng
 from jax._src.sharding_impls import UNSPECIFIED
-from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.bodies import closed_over, open_part
-from engine.jax_internals.differences import is_reference_type
+from engine.jax_internals.differences import ClosedJaxpr, is_reference_type
 
 
 def new_var(aval: Any) -> core.Var:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from jax._src import array, config, pjit
 from jax._src.interpreters import pxla
 from jax._src.sharding_impls import UNSPECIFIED
-from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.const_marks import mark_const_args
+from engine.jax_internals.differences import ClosedJaxpr
 from engine.jax_internals.literals import form_of_jaxprs
 from engine.jax_internals.names import LoweringParameters
 from engine.jax_internals.placement import devices_of

@@ -13,9 +13,9 @@ from typing import Any
 
 from jax._src import core, source_info_util
 from jax._src.interpreters import mlir
-from jax.extend.core import ClosedJaxpr
 
 from engine.jax_internals.bodies import closed_over, open_part
+from engine.jax_internals.differences import ClosedJaxpr
 
 shared_constants_p = core.Primitive("shared_constants")
 shared_constants_p.multiple_results = True

@@ -10,9 +10,8 @@ import jax
 import jax.experimental.layout
 from jax._src import config, core, dispatch, pjit
 from jax._src.interpreters import partial_eval as _partial_eval
-from jax.extend.core import ClosedJaxpr
 
-from engine.jax_internals.differences import EXPANDS_BEFORE_A_CALL
+from engine.jax_internals.differences import EXPANDS_BEFORE_A_CALL, ClosedJaxpr
 from engine.jax_internals.names import JitInfo, PjitParams
 
 # Read at import, so that a user may replace it: `jax.jit = engine.jit`.
