@@ -116,10 +116,7 @@ def print_scorecard(console: Console, found: Scorecard, *, details: int = 1) -> 
         return
     for text in documents.facts(found):
         say(console, f"  {text}")
-    tables = documents.state_tables(found)
-    if details > 1:
-        tables += map(documents.seen_table, found.lines)
-    for table in tables:
+    for table in documents.state_tables(found):
         shown = Table(pad_edge=False, title=table.caption, title_justify="left")
         for number, column in enumerate(table.columns):
             names = [row[number].text for row in table.rows] if column.title == "line" else []
@@ -127,3 +124,7 @@ def print_scorecard(console: Console, found: Scorecard, *, details: int = 1) -> 
         for row in table.rows:
             shown.add_row(*(escape(cell.text) for cell in row))
         console.print(shown)
+    for line in found.lines if details > 1 else ():
+        say(console, line.name, style="bold")
+        for each in documents.seen(line):
+            say(console, f"  {each.strong} {each.text}")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 
 from reports.document import (
     Cell,
-    Code,
     Column,
     Document,
     Heading,
@@ -30,7 +30,7 @@ _TONES: dict[State, Tone] = {
 }  # fmt: skip
 # The engine mends what JAX leaves open, so its state has words of its own.
 _OF_ENGINE: dict[State, str] = {"open": "the same", "changed": "other"}
-_SIDES: dict[Side, str] = {
+SIDE_NAMES: dict[Side, str] = {
     "jax-legacy": "JAX, flag off", "jax-simplified": "JAX, flag on", "legacy": "engine, legacy",
     "simplified": "engine, simplified",
 }  # fmt: skip
@@ -41,17 +41,15 @@ _COUNTED: dict[Effect, str] = {
     "in both modes": "{} in both modes", "mended by the flip": "it mends {}",
 }  # fmt: skip
 _LEGEND = (
-    "Each line is a small program that shows one thing on stock JAX: run it with "
-    "JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 and with 1. It states what the fault shows and what is "
-    "right, and its state on a release follows from what it showed there. Open: the fault. New: "
-    "the fault, and not on the release before. Changed: neither the fault nor what is right. Not "
-    "known: it failed in a way that it does not state. Right: what is right. Mended: what is "
-    "right, and a release before had the fault.",
+    "Each line is a small program, parity_tests/scorecard/programs/LINE.py, that shows one thing "
+    "on stock JAX: run it with JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 and with 1. It states what the "
+    "fault shows and what is right, and its state on a release follows from what it showed there. "
+    "Open: the fault. New: the fault, and not on the release before. Changed: neither. Not known: "
+    "it failed in a way that it does not state. Right: what is right. Mended: what is right, and a "
+    "release before had the fault.",
     "A fault is against the flip where flag on alone has it, and by design where that is on "
-    "purpose. Others are in both modes, or flag off alone has them, and the flip mends them.",
-    "The column of the engine says what the same program shows where jax.jit is the engine's, "
-    "legacy in the place of flag off and simplified in the place of flag on: what is right, the "
-    "same fault, or something else.",
+    "purpose; in both modes; or mended by the flip where flag off alone has it. Engine: what the "
+    "same program shows where jax.jit is the engine's, legacy for flag off and simplified for on.",
 )
 
 
@@ -97,7 +95,8 @@ def facts(found: Scorecard) -> list[str]:
         + (f"; the engine does not run there: {each.engine_refuses}" if each.engine_refuses else "")
         for each in found.releases
     ]
-    return [*said, f"{counted(len(found.lines), 'program')}, digest {found.inputs}"]
+    ran = f"{counted(len(found.lines), 'program')}, digest {found.inputs}, {found.created[:10]}"
+    return [*said, ran]
 
 
 def state_tables(found: Scorecard) -> list[Table]:
@@ -137,23 +136,20 @@ def _of_engine(line: ScoreLine) -> Cell:
 
 
 def section(line: ScoreLine) -> Section:
-    """Make the section of a line: what was seen, who is hit, the way round, the program."""
+    """Make the section of a line: who is hit, the way round, and what was seen."""
     return Section(
         line.name,
         (
             Items(
                 (
-                    Line(line.title),
                     Line(line.who, "Who is hit:"),
                     Line(line.origin, "It belongs to:"),
                     *([Line(line.code, "In JAX's code:")] if line.code else ()),
                     Line(line.way_round, "The way round:"),
-                    Line(_stated(line), "State:"),
+                    *_stated(line),
+                    *seen(line),
                 )
             ),
-            seen_table(line),
-            Items((Line(line.file, "The program:"),)),
-            Code(line.program),
         ),
         state=line.newest.state,
         tone=_TONES[line.newest.state],
@@ -161,27 +157,38 @@ def section(line: ScoreLine) -> Section:
     )
 
 
-def seen_table(line: ScoreLine) -> Table:
-    """Make a row for each text that a side showed, with the releases on which it did."""
+def seen(line: ScoreLine) -> list[Line]:
+    """Make a line for each text that was shown, with the sides and releases on which it was."""
+    releases = [each.jax for each in line.releases]
     on: dict[tuple[Side, str], list[str]] = {}
     for release in line.releases:
-        for seen in release.seen:
-            on.setdefault((seen.side, seen.text), []).append(release.jax)
-    shown = [
-        cells(_SIDES[side], text, ", ".join(releases))
-        for side in _SIDES
-        for (of_side, text), releases in on.items()
-        if of_side == side
+        for each in release.seen:
+            on.setdefault((each.side, each.text), []).append(release.jax)
+    by_sides: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    for side, name in SIDE_NAMES.items():
+        for (of_side, text), shown_on in on.items():
+            if of_side == side:
+                by_sides.setdefault((text, tuple(shown_on)), []).append(name)
+    return [
+        Line(text, f"{'; '.join(sides)}{_only(shown_on, releases)}:")
+        for (text, shown_on), sides in by_sides.items()
     ]
-    return Table("What was seen", columns(("side", "shown", "on jax")), tuple(shown))
 
 
-def _stated(line: ScoreLine) -> str:
-    """Say what the states of a line go by."""
+def _only(shown_on: Sequence[str], releases: Sequence[str]) -> str:
+    """Name releases, where they are not all."""
+    return "" if list(shown_on) == list(releases) else f", on {', '.join(shown_on)}"
+
+
+def _stated(line: ScoreLine) -> Iterator[Line]:
+    """Say what the states of a line go by, as far as what was seen does not say it."""
     fault, right = (
         f"flag off shows {off!r} and flag on {on!r}" if off != on else f"both modes show {off!r}"
         for off, on in (line.fault, line.right)
     )
+    if line.newest.state not in _THERE:
+        yield Line(fault, "Open while")
     if line.effect == "by design":
-        return f"open while {fault}, by design: {line.by_design}"
-    return f"open while {fault}; mended once {right}"
+        yield Line(line.by_design, "By design:")
+    else:
+        yield Line(right, "Mended once")

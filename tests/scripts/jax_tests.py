@@ -25,6 +25,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 import tomllib
 from collections import Counter
 from importlib import metadata
@@ -36,7 +37,6 @@ TOLD, MOST = "JAX_TESTS_TOLD", "JAX_TESTS_MOST"  # environment variables of a ru
 FLAG = "simplified_jaxpr_constants"
 ON_CONSTANTS = re.compile(rf"{FLAG}|const_?arg|closed_over|closure|captur|hoist|\bconsts\b")
 CASES = 3  # of a test on constants that has many
-SHOWN = 40  # tests of a reason
 # The lists of a record of jax-both that name a test, and how the page calls them.
 KINDS = {
     "differences": "differs",
@@ -272,20 +272,19 @@ HEAD = """\
 # JAX's own tests in both modes
 
 No public job of JAX runs its tests with `jax_use_simplified_jaxpr_constants` on. Here they ran as
-`pytest --constparity=jax-both` runs any suite: in fresh processes of stock JAX with the flag off,
-then with it on, compared test by test, and what differed ran once more
-([test-suites](guide-suites.md#on-stock-jax-both-flags---constparityjax-both)).
-`JAX_NUM_GENERATED_CASES=1`, on a CPU, with as many devices as each file asks for.
+[`pytest --constparity=jax-both`](guide-suites.md#on-stock-jax-both-flags---constparityjax-both)
+runs any suite: on stock JAX with the flag off, then on, compared test by test; what differed ran
+once more. `JAX_NUM_GENERATED_CASES=1`, on a CPU, with as many devices as each file asks for.
 """
 SELECTION = """\
 ## Which tests
 
-The column "of" has what pytest collects. Where a file has more tests than ran, those ran whose
-names have the lowest SHA-256, and besides them each test on captured constants: its name, or a name
-that its function uses, has a word such as `consts`, `closure`, `hoist` or that of the flag; of a
-function with many cases {cases}. A file that ran to a limit of time has less. The tests in JAX's
-folders multiprocess and mosaic need several processes, or a GPU, and are not here; nor are those of
-pallas whose names begin with gpu, mgpu, mosaic_gpu, triton, and all but two of tpu.
+Where a file has more tests than ran, those ran whose names have the lowest SHA-256, and each test
+on captured constants: its name, or a name that its function uses, has a word such as `consts`,
+`closure`, `hoist` or that of the flag; of a function with many cases {cases}. A file that ran to a
+limit of time has fewer. Not here, for they need several processes or a GPU: JAX's folders
+multiprocess and mosaic, and of pallas what begins with gpu, mgpu, mosaic_gpu, triton, and all but
+two of tpu.
 
 ```sh
 git clone --depth 1 --branch jax-v0.10.2 https://github.com/jax-ml/jax checkout
@@ -312,23 +311,53 @@ def counts_of(record):
 
 
 def reason_of(reasons, test, jax, mode):
-    """Return the number of the reason that names a test; raise where there is none."""
+    """Return the number of the reason that names a test, and its pattern; raise without one."""
     for number, each in enumerate(reasons):
-        holds = jax in each.get("jax", [jax]) and mode in each.get("modes", ["jax-both"])
-        if holds and any(fnmatch.fnmatchcase(test, f"tests/{glob}") for glob in each["tests"]):
-            return number
+        if jax in each.get("jax", [jax]) and mode in each.get("modes", ["jax-both"]):
+            for glob in each["tests"]:
+                if fnmatch.fnmatchcase(test, f"tests/{glob}"):
+                    return number, glob
     raise SystemExit(f"{REASONS.name} has no reason for {test} on {jax}, {mode}")
 
 
 def rows_of_files(records):
-    """Yield the table of all files that ran on stock JAX."""
-    yield f"| file | jax | tests | of | {' | '.join(OUTCOMES)} | |"
-    yield f"|---|---|---|---|{'---|' * len(OUTCOMES)}---|"
+    """Yield how many tests of each file ended how: files alike in both modes in few words."""
+    releases = sorted({record["jax"] for record in records})
+    unlike, alike = [], {}
     for record in records:
         counts = counts_of(record)
-        figures = (len(record["tests"]), record["collected"], *counts.values())
-        cells = " | ".join(str(each or "") for each in figures)
-        yield f"| {record['file']} | {record['jax']} | {cells} | {note_of(record, counts)} |"
+        ran = len(record["tests"])
+        if counts["passed"] + counts["skipped"] < ran:
+            unlike.append((record["file"], record["jax"], ran, record["collected"], counts))
+        else:
+            skipped = f"+{counts['skipped']}" if counts["skipped"] else ""
+            said = f"{counts['passed']}{skipped}/{record['collected']}"
+            notes, of_releases = alike.setdefault(record["file"], (set(), {}))
+            notes.add(note_of(record, counts))
+            of_releases[record["jax"]] = said
+    kinds = [kind for kind in OUTCOMES if any(counts[kind] for *_, counts in unlike)]
+    yield from ("Files with a test that is not alike in both modes:", "")
+    yield f"| file | jax | tests | of | {' | '.join(kinds)} |"
+    yield f"|---|---|---|---|{'---|' * len(kinds)}"
+    for file, jax, ran, collected, counts in unlike:
+        cells = " | ".join(str(counts[kind] or "") for kind in kinds)
+        yield f"| {file} | {jax} | {ran} | {collected} | {cells} |"
+    by_note = {}
+    for file, (notes, of_releases) in alike.items():
+        figures = [of_releases.get(jax, "-") for jax in releases]
+        shown = figures[:1] if len(set(figures)) == 1 else figures
+        note = notes.pop() if len(notes) == 1 else ""
+        by_note.setdefault(note, []).append(f"{file} {', '.join(shown)}")
+    of_both = " and ".join(releases)
+    yield from (
+        "",
+        f"The others, passed+skipped/collected; one figure where it is that of {of_both}:",
+        "",
+    )
+    for note, files in sorted(by_note.items()):
+        head = f"all skipped, {note}" if note else "alike in both modes"
+        line = f"- **{head}:** {'; '.join(files)}"
+        yield textwrap.fill(line, 118, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def note_of(record, counts):
@@ -338,7 +367,10 @@ def note_of(record, counts):
     if counts["skipped"] < len(record["tests"]):
         return ""
     said = Counter(one_line(record["said"].get(test, "")) for test in record["tests"])
-    return said.most_common(1)[0][0].removeprefix("Skipped: ")
+    text = (
+        said.most_common(1)[0][0].removeprefix("Skipped: ").removeprefix("Running under pytest: ")
+    )
+    return text.partition(". ")[0].rstrip(".!")
 
 
 def one_line(text):
@@ -347,32 +379,36 @@ def one_line(text):
 
 
 def by_reason(found, reasons):
-    """Yield what was found, each under its reason; `found` has test, JAX, mode and text."""
+    """Yield what was found, each under its reason; `found` has test, JAX, mode and text.
+
+    Tests of one pattern and one outcome share a line, which has the text of the first.
+    """
     grouped = {}
-    for test, jax, mode, said in found:
-        grouped.setdefault(reason_of(reasons, test, jax, mode), []).append((test, jax, said))
-    if not grouped:
-        yield from ("None.", "")
+    for test, jax, mode, outcome, said in found:
+        number, glob = reason_of(reasons, test, jax, mode)
+        of_glob = grouped.setdefault(number, {}).setdefault((glob, outcome), ({}, []))
+        of_glob[0].setdefault(jax, []).append(test)
+        of_glob[1].append(said)
     for number, tests in sorted(grouped.items()):
         reason = reasons[number]
         commit = f" Commit: {reason['commit']}." if "commit" in reason else ""
         yield from (f"**{reason['what']}**: {reason['why']}{commit}", "")
-        for test, jax, said in tests[:SHOWN]:
-            yield f"- `{test.removeprefix('tests/')}`, {jax}: {said}"
-        if len(tests) > SHOWN:
-            yield f"- and {len(tests) - SHOWN} more"
+        for (glob, outcome), (of_releases, said) in tests.items():
+            counts = ", ".join(f"{len(each)} on {jax}" for jax, each in sorted(of_releases.items()))
+            text = "; ".join(filter(None, (outcome, said[0])))
+            yield f"- `{glob}`: {counts}: {text}"
         yield ""
 
 
 def found_in(records, kinds):
-    """Yield each test of some kinds, with both outcomes."""
+    """Yield each test of some kinds, with both outcomes and what it says."""
     for record in records:
         for kind in kinds:
             for each in record["found"][kind]:
                 off, on = each["legacy"], each["simplified"]
-                said = f"{off['outcome']} / {on['outcome']}"
                 why = one_line(on.get("summary") or off.get("summary", ""))
-                yield each["test"], record["jax"], "jax-both", f"{said}, {why}" if why else said
+                outcome = f"{off['outcome']} / {on['outcome']}"
+                yield each["test"], record["jax"], "jax-both", outcome, why
 
 
 def on_engine(stock, records):
@@ -382,8 +418,8 @@ def on_engine(stock, records):
             expected = stock_outcome(stock, record, test) or "not run"
             if expected != outcome and (expected, outcome) not in UNKNOWN:
                 why = one_line(record["said"].get(test, "").partition("\n")[0])
-                said = f"{expected} on stock JAX, {outcome} on the engine's {record['mode']}: {why}"
-                yield test, record["jax"], record["mode"], said
+                both = f"{expected} on stock JAX, {outcome} on the engine's {record['mode']}"
+                yield test, record["jax"], record["mode"], both, why
 
 
 def stock_outcome(stock, record, test):
@@ -399,22 +435,18 @@ def stock_outcome(stock, record, test):
 
 
 def rows_of_engine(stock, records):
-    """Yield the table of the files that ran on the engine."""
-    yield "| file | jax | mode | tests | as on stock JAX | otherwise |"
-    yield "|---|---|---|---|---|---|"
+    """Yield the table of the files that ran on the engine: tests, and those not as on stock JAX."""
+    runs = sorted({(record["jax"], record["mode"]) for record in records})
+    yield f"| file | {' | '.join(f'{mode}, {jax}' for jax, mode in runs)} |"
+    yield f"|---|{'---|' * len(runs)}"
+    cells = {}
     for record in records:
         known = [stock_outcome(stock, record, test) for test in record["tests"]]
-        ran = len(known) - known.count(None)
         otherwise = len(list(on_engine(stock, [record])))
-        cells = (
-            record["file"],
-            record["jax"],
-            record["mode"],
-            ran,
-            ran - otherwise,
-            otherwise or "",
-        )
-        yield f"| {' | '.join(map(str, cells))} |"
+        said = f"{len(known) - known.count(None)}{f', {otherwise} not' if otherwise else ''}"
+        cells.setdefault(record["file"], {})[record["jax"], record["mode"]] = said
+    for file, of_file in cells.items():
+        yield f"| {file} | {' | '.join(of_file.get(run, '') for run in runs)} |"
 
 
 def totals(records):
@@ -446,6 +478,7 @@ def page(given):
     engine = [each for each in records if each["mode"] != "jax-both"]
     differing = ("differs", "fails otherwise", "knows the flag")
     failing = ("fails alike", "differed once", "not compared")
+    said_nothing = list(by_reason(found_in(stock.values(), failing), reasons))
     lines = [
         HEAD,
         f"<!-- generated: tests/scripts/jax_tests.py, with reasons {digest()} -->",
@@ -453,17 +486,15 @@ def page(given):
         *totals(stock.values()),
         "## Tests that differ",
         "",
-        "Each with its outcomes, flag off / flag on.",
+        "Tests, how many, their outcomes with flag off / flag on, and what the first says.",
         "",
         *by_reason(found_in(stock.values(), differing), reasons),
-        "## Tests that say nothing of the flag",
-        "",
-        *by_reason(found_in(stock.values(), failing), reasons),
+        *(["## Tests that say nothing of the flag", ""] if said_nothing else []),
+        *said_nothing,
         "## On the engine",
         "",
-        "The same tests as `pytest --constparity=legacy` and `--constparity=simplified` run them,",
-        "with the engine in the place of `jax.jit`, against stock JAX in the same mode. JAX's flag",
-        "is set alike, for tests read it to know what to expect.",
+        "Tests in `pytest --constparity=legacy` and `--constparity=simplified`, with the engine in",
+        "the place of `jax.jit` and JAX's flag set alike, and how many are not as on stock JAX.",
         "",
         *rows_of_engine(stock, engine),
         "",
@@ -471,7 +502,7 @@ def page(given):
         SELECTION.format(cases=CASES),
         "## Files",
         "",
-        *rows_of_files(stock.values()),
+        *rows_of_files(list(stock.values())),
     ]
     PAGE.write_text("\n".join(lines).rstrip() + "\n")
 

@@ -29,28 +29,32 @@ NOTES = tomllib.loads((PROGRAMS / "notes.toml").read_text())
 _FOLDERS = re.compile(r"/\S*/site-packages/|(?:/\S*/)?docs/applications/")
 STOCK = ("jax-legacy", "jax-simplified")
 TWOFOLD = range(-6, 7)  # powers of two on the axis of the picture
-LARGEST = 3  # captured arrays that are named
 ALIKE = 1.6  # less is no gain and no cost: processes of one side were that far apart
+TOLD = ("hoisted more than once", "folded by legacy alone")  # hazards of the second table
 HEAD = """\
 # Applications that capture much
 
 Programs of real packages from the package index, as their users write them: each jits a function
 that captures what it does not get as an argument. [applications.toml](applications.toml) is the
-list, `docs/applications/` has a file for each. `make applications` makes the environment, runs the
-campaign and writes this page and its picture. This one is of jax {environment}.
+list. `make applications` makes the environment, runs the campaign and writes this page and its
+picture; this one is of jax {environment}.
 """
 FIGURES = """\
 Figures are of stock JAX before the flip / after it, one process for each side. Times are those of
-the processors, in all threads, so that other work on the machine does not lengthen them: a call is
-the least of up to 20. They are rough all the same: processes of one side were up to 1.6x apart
-(exponax: 12.5 to 20.3 ms), so less is called alike. Bytes are exact. Rounds, which would give times
-an interval, were not run.
-
-Below, each program has its largest captured arrays, with what became of them before / after the
-flip, as `constparity explain` prints them; each reason of its verdict; what `constparity bisect`
-finds where failing is that the sum of the outputs moves by more than 1e-5; and what `constparity
-tune` proposes, of one sample, all arrays alike and the largest alone. Tune's times are those of the
-clock, and the machine had other work: its noise is told.
+the processors, in all threads: a call is the least of up to 20. Processes of one side were up to
+1.6x apart (exponax: 12.5 to 20.3 ms), so less is called alike. Bytes are exact.
+"""
+CAPTURED = """\
+What became of the largest captured array, before / after the flip; as how many const args stock
+simplified passes one array, for XLA takes each Literal's to be different (pass it as an argument
+instead); and the equations on captured arrays alone, with their operations, which legacy's XLA
+computes once and stock simplified's in each call (`engine.jit(f, precompute_constants="auto")` does
+it once).
+"""
+ASKED = """\
+Asked of each program: `constparity bisect`, where failing is that the sum of the outputs moves by
+more than 1e-5, and `constparity tune`, of one sample, all arrays alike and the largest alone, whose
+times are those of the clock on a machine with other work.
 """
 
 
@@ -58,7 +62,7 @@ def rows_of(store):
     """Return the rows of a store's last run by the name of their file, and where it ran."""
     run = load_run(store, "last")
     ran = run.environment
-    where = f"{ran.jax}, Python {ran.python}, {ran.cpu}, {ran.cpu_count} cores"
+    where = f"{ran.jax}, Python {ran.python}, {ran.cpu}, {ran.cpu_count} cores, {run.created[:10]}"
     found = {Path(row.source.partition(":")[0]).stem: row for row in run.programs}
     return dict(sorted(found.items())), where
 
@@ -86,6 +90,11 @@ def sides_of(row):
 def title(name):
     """Return the first line of a program's file."""
     return ast.get_docstring(ast.parse((PROGRAMS / f"{name}.py").read_text())).splitlines()[0]
+
+
+def linked(name):
+    """Return the name of a program, which leads to its file."""
+    return f"[{name}]({PROGRAMS.name}/{name}.py)"
 
 
 def compared(before, after, digits=3):
@@ -130,7 +139,7 @@ def table(rows):
     for name, row in rows.items():
         sides = sides_of(row)
         if sides is None:
-            yield f"| [{name}](#{name}) | | {row.flip.outcome if row.flip else ''} | | | | | |"
+            yield f"| {linked(name)} | | {row.flip.outcome if row.flip else ''} | | | | | |"
             continue
         peak, size = (
             " / ".join(humanise_bytes(measure(each)) for each in sides)
@@ -142,7 +151,7 @@ def table(rows):
         calls = [calling(each) for each in sides]
         call = "" if None in calls else compared(*(1e3 * each for each in calls))
         figures = (*exact(row), compared(*map(staging, sides)), call, peak, size)
-        yield f"| [{name}](#{name}) | {' | '.join(figures)} |"
+        yield f"| {linked(name)} | {' | '.join(figures)} |"
 
 
 def ratios(rows, measure):
@@ -203,21 +212,61 @@ def in_two_sentences(rows):
         f"{seconds[0]:.0f} s and {seconds[1]:.0f} s of the processors.\n\n"
         f"**What it costs**: a call takes {statistics.median(calls.values()):.2f}x in the median,"
         f" more than {ALIKE}x in {len(costs)} programs, and {calls[worst]:.1f}x at worst, in"
-        f" [{worst}](#{worst})."
+        f" {worst}."
     )
 
 
-def section(name, row, answers):
-    """Yield the lines about an application: what it is, and what each command says of it."""
-    yield from (f"### {name}", "", title(name), "")
+def table_of_captured(rows):
+    """Yield the table of what each program captures, and what the flip does with it."""
+    yield "| program | what it is | largest captured array | const args | computed in each call |"
+    yield "|---|---|---|---|---|"
+    for name, row in rows.items():
+        cells = (name, title(name), _one_line(largest(row)), copies(row), folded(row))
+        yield f"| {' | '.join(cells)} |"
+
+
+def largest(row):
+    """Return the largest captured array, with what became of it in both modes of stock JAX."""
+    if sides_of(row) is None:
+        return ""
+    rows = [[cell.text for cell in cells] for cells in ledger(row, STOCK).rows]
+    _, array, size, _, _, before, after = next(r for r in rows if {*r[-2:]} != {"unused"})
+    return f"{array} of {size}: {before} / {after}"
+
+
+def copies(row):
+    """Return as how many const args one array is passed at most."""
+    texts = [each.what for each in row.hazards if each.kind == "hoisted more than once"]
+    counts = [int(re.search(r"as (\d+) const args", text)[1]) for text in texts]
+    return str(max(counts, default=1))
+
+
+def folded(row):
+    """Return how many equations legacy alone folds, and their operations."""
+    return "; ".join(
+        f"{each.what.partition(' ')[0]}, {float(f'{each.operations:.2g}'):,.0f} operations"
+        for each in row.hazards
+        if each.kind == "folded by legacy alone"
+    )
+
+
+def sections(rows):
+    """Yield what there is to say of some applications that is in no table."""
+    for name, row in rows.items():
+        if text := "\n".join(remarks(name, row)).strip():
+            yield from (f"### {name}", "", text, "")
+
+
+def remarks(name, row):
+    """Yield the lines about an application: what is known of it, and what its verdict says."""
     if name in NOTES:
         yield from (NOTES[name].strip(), "")
     if row.flip is None:
-        yield from (f"{row.verdict}: {'; '.join(row.reasons)}", "")
+        yield f"{row.verdict}: {'; '.join(row.reasons)}"
         return
-    yield f"- captured: {_one_line(captured(row))}"
     for reason in row.flip.reasons:
-        if reason.kind in ("note", "proof"):
+        is_told = reason.subject in TOLD and reason.outcome == "safe"
+        if reason.kind in ("note", "proof", "gain") or is_told:
             continue
         said = [f"*{reason.outcome}*: {reason.what}."]
         said += [f"At {reason.where}."] if reason.where else []
@@ -226,28 +275,23 @@ def section(name, row, answers):
     for claim in row.flip.claims:
         if claim.answer != "proved":
             yield f"- {claim.of}: {claim.answer}, {_one_line(claim.reason)}"
-    yield f"- `bisect`: {_one_line(bisected(answers[name, 'bisect']))}"
-    yield f"- `tune`: {_one_line(tuned(answers[name, 'tune']))}"
-    yield ""
 
 
-def captured(row):
-    """Return the largest captured arrays, with what became of each in both modes of stock JAX."""
-    rows = [[cell.text for cell in cells] for cells in ledger(row, STOCK).rows]
-    used = [cells for cells in rows if {*cells[-2:]} != {"unused"}]
-    named = [
-        f"{array} of {size} at {place}: {before} / {after}"
-        for place, array, size, _, _, before, after in used[:LARGEST]
-    ]
-    return "; ".join(named) + (f"; {len(used) - LARGEST} more" if len(used) > LARGEST else "")
+def by_answer(named, question):
+    """Yield the answers to a question, each with the programs that have it."""
+    programs = {}
+    for name, answer in named.items():
+        figure = re.search(r"more than (\d+%)", answer)
+        alike = answer.replace(figure[1], "the figure beside each") if figure else answer
+        programs.setdefault(alike, []).append(f"{name} ({figure[1]})" if figure else name)
+    for answer, names in sorted(programs.items(), key=lambda each: -len(each[1])):
+        yield f"- `{question}` of {', '.join(names)}: {_one_line(answer)}"
 
 
 def bisected(lines):
-    """Return the headline of `bisect`, the sites that it names, and how many runs it took."""
+    """Return the headline of `bisect` and the first site that it names, where there is one."""
     headline = lines[0].removeprefix("bisect: ")
-    sites = [lines[1]] if headline[0].isdigit() else []
-    runs = [line for line in lines if re.match(r"  \d+ runs of ", line)]
-    return "; ".join(line.strip() for line in (headline, *sites, *runs))
+    return "; ".join([headline, *([lines[1].strip()] if headline[0].isdigit() else [])])
 
 
 def tuned(lines):
@@ -276,9 +320,20 @@ def page(rows, where, answers):
         FIGURES,
         *table(rows),
         "",
-        "## What was found",
+        "## What they capture",
         "",
-        *(line for name, row in rows.items() for line in section(name, row, answers)),
+        CAPTURED,
+        *table_of_captured(rows),
+        "",
+        "## What the commands answer",
+        "",
+        ASKED,
+        *by_answer({name: bisected(answers[name, "bisect"]) for name in rows}, "bisect"),
+        *by_answer({name: tuned(answers[name, "tune"]) for name in rows}, "tune"),
+        "",
+        "## What else was found",
+        "",
+        *sections(rows),
     ]
     return "\n".join(lines).rstrip() + "\n"
 

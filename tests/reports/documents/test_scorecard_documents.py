@@ -36,32 +36,23 @@ def test_a_line_as_markdown() -> None:
         "# constparity: scorecard of the flip, jax 0.13: 1 against it\n\n"
         "- jax 0.10.2 with jaxlib 0.10.2 and Python 3.11.7, on cpu\n"
         "- jax 0.13 with jaxlib 0.13 and Python 3.13.0, on gpu; the engine does not run there: a\n"
-        "- 1 program, digest abc"
+        "- 1 program, digest abc, 2026-01-01"
     )
-    assert rest.partition("something else.\n\n")[2] == (
+    assert rest.partition("simplified for on.\n\n")[2] == (
         "**Against the flip**\n\n"
         "| kind | line | what it is | jax 0.10.2 | jax 0.13 | engine |\n"
         "| :--- | :--- | :--- | :--- | :--- | :--- |\n"
         "| fails | some_array | An array is captured. | right | **new** | right |\n\n"
         "## The lines\n\n"
         "### new: some_array\n\n"
-        "- An array is captured.\n"
         "- **Who is hit:** some\n"
         "- **It belongs to:** jax#<!-- -->1\n"
         "- **In JAX's code:** a.py, f\n"
         "- **The way round:** none\n"
-        "- **State:** open while flag off shows '1.0' and flag on 'ValueError: no'; mended once "
-        "both modes show '1.0'\n\n"
-        "**What was seen**\n\n"
-        "| side | shown | on jax |\n"
-        "| :--- | :--- | :--- |\n"
-        "| JAX, flag off | 1.0 | 0.10.2, 0.13 |\n"
-        "| JAX, flag on | 1.0 | 0.10.2 |\n"
-        "| JAX, flag on | ValueError: no | 0.13 |\n"
-        "| engine, legacy | 1.0 | 0.10.2 |\n"
-        "| engine, simplified | 1.0 | 0.10.2 |\n\n"
-        "- **The program:** some_array.py\n\n"
-        "```text\nprint(1.0)\n```\n"
+        "- **Mended once** both modes show '1.0'\n"
+        "- **JAX, flag off:** 1.0\n"
+        "- **JAX, flag on; engine, legacy; engine, simplified, on 0.10.2:** 1.0\n"
+        "- **JAX, flag on, on 0.13:** ValueError: no\n"
     )
 
 
