@@ -27,6 +27,7 @@ import simplified_consts.pipeline  # noqa: F401
 from parity_tests.cli import app
 
 ROOT = Path(__file__).parent.parent
+PLUGIN = ROOT / "parity_tests" / "suites" / "plugin.py"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FOLDERS = (
     "docs",
@@ -244,6 +245,9 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert (tmp_path / "searchindex.js").exists()
     commands = (tmp_path / "cli.html").read_text("utf-8")
     assert "--only-changed" in commands
+    options = re.findall(r'"(--constparity[\w-]*)",$', PLUGIN.read_text("utf-8"), re.MULTILINE)
+    assert len(options) > 8
+    assert [option for option in options if f">{option}" not in commands] == []
     names = (tmp_path / "api.html").read_text("utf-8")
     assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
     (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')
