@@ -211,7 +211,8 @@ Resume = Annotated[
     typer.Option(
         parser=_folder,
         metavar="DIR",
-        help="Keep what is finished in DIR, and go on with what an earlier run left there.",
+        help="Keep what is finished in DIR, and go on with what an earlier run left there; what "
+        "exceeded a limit runs again under a larger one.",
         rich_help_panel=HOW,
     ),
 ]
