@@ -8,6 +8,7 @@ from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
 from parity_tests.suites import plugin
+from reports import frames
 
 ROOT = Path(__file__).parent.parent
 # `make docs` has npm fetch it; without it the site shows diagrams as text.
@@ -66,6 +67,23 @@ def options_of_pytest(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] += f"\n## pytest\n\n{options.text}"
 
 
+def columns_of_tables(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the columns of each table to the page of DataFrames."""
+    if page != "frames":
+        return
+    for name, columns in (
+        ("programs", frames.PROGRAMS),
+        ("metrics", frames.METRICS),
+        ("captured_arrays", frames.CAPTURED_ARRAYS),
+        ("proved_programs", frames.PROVED_PROGRAMS),
+        ("claims", frames.CLAIMS),
+    ):
+        source[0] += f"\n### {name}\n\n| column | dtype and unit | meaning |\n|---|---|---|\n"
+        for column in columns:
+            kind = ", ".join(filter(None, (column.dtype, column.unit)))
+            source[0] += f"| `{column.name}` | {kind} | {column.meaning} |\n"
+
+
 def quick_start_is_the_readme(app: Sphinx, page: str, source: list[str]) -> None:
     """Show the README in the place of its page, and lead links to it there."""
     if page == "quick_start":
@@ -81,3 +99,4 @@ def setup(app: Sphinx) -> None:
     app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", quick_start_is_the_readme)
     app.connect("source-read", options_of_pytest)
+    app.connect("source-read", columns_of_tables)

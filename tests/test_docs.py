@@ -25,6 +25,7 @@ import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
 from parity_tests.cli import app
+from reports import frames
 
 ROOT = Path(__file__).parent.parent
 PLUGIN = ROOT / "parity_tests" / "suites" / "plugin.py"
@@ -237,6 +238,15 @@ def own_names(module):
     ]
 
 
+def declared_tables():
+    """The names of all tuples of columns."""
+    return [
+        name
+        for name, value in vars(frames).items()
+        if isinstance(value, tuple) and value and isinstance(value[0], frames.Column)
+    ]
+
+
 @pytest.mark.deep
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
     built = build_site(ROOT / "docs", tmp_path)
@@ -248,6 +258,10 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     options = re.findall(r'"(--constparity[\w-]*)",$', PLUGIN.read_text("utf-8"), re.MULTILINE)
     assert len(options) > 8
     assert [option for option in options if f">{option}" not in commands] == []
+    tables = (tmp_path / "frames.html").read_text("utf-8")
+    columns = [each for name in declared_tables() for each in getattr(frames, name)]
+    assert len(columns) > 60
+    assert [each.name for each in columns if f">{each.name}</span>" not in tables] == []
     names = (tmp_path / "api.html").read_text("utf-8")
     assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
     (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')
