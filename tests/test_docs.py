@@ -283,3 +283,28 @@ def test_the_site_refuses_a_link_that_leads_nowhere(tmp_path):
     assert refused.returncode == 1
     assert "gone.md" in refused.stderr
     assert "'gone'" in refused.stderr
+
+
+def source_text():
+    """All Python sources of the product, with adjacent strings put together."""
+    packages = FOLDERS[1:-1]
+    files = [file for name in packages for file in sorted((ROOT / name).rglob("*.py"))]
+    text = "\n".join(file.read_text("utf-8") for file in files)
+    return re.sub(r'"\s*\n\s*f?"', "", text)
+
+
+def unknown_messages(page, source):
+    """The messages in the first column of the page's tables of which a part is nowhere printed."""
+    for message in re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE):
+        parts = [part.strip(" :;,'") for part in message.split("…")]
+        if not all(part in source for part in parts):
+            yield message
+
+
+def test_each_message_of_the_page_is_one_that_is_printed():
+    page = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    assert page.count("\n| `") > 30
+    source = source_text()
+    assert list(unknown_messages(page, source)) == []
+    planted = "| `no programs in …` | why | what |\n| `no pragrams in …` | why | what |\n"
+    assert list(unknown_messages(planted, source)) == ["no pragrams in …"]
