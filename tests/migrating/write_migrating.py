@@ -64,6 +64,7 @@ RELEASES = (
     "bind_params",
     "inline_is_true",
 )
+IN_WORDS = {"flag_set_too_late"}  # whose mend is no line of the program
 WHOLE = "interpreter"  # has nothing that breaks
 NAMES = (*USERS, *AUTHORS, *RELEASES, WHOLE)
 
@@ -152,7 +153,8 @@ PAGE_TEXT = """\
 
 What people meet when the arrays that a traced function captures become `Literal`s of the jaxpr and
 arguments of the compiled function, error by error. Each text was said on stock JAX {releases};
-each mend was run there with the flag off and on, and says the same.
+each mend was run there with the flag off and on, and says the same. A mend links its whole program,
+with what broke.
 
 <!-- generated: python tests/migrating/write_migrating.py PYTHON... -->
 
@@ -293,30 +295,15 @@ def _short(error, others):
 
 
 def _section(name, seen):
-    _, text, head, breaks, mended = sources(name)
+    _, text, _, _, mended = sources(name)
     *causes, mend = text.split("\n\n")
     yield from (f"### {heading(name)}", "")
     yield from _seen(name, seen)
-    whole = "" if name in USERS else f" [Whole program](migrating/{name}.py)."
-    mend = textwrap.fill(f"**Mend.** {mend}{whole}", 100, break_on_hyphens=False)
-    yield from ("\n\n".join(causes), "", mend, "", "```python")
-    yield from _user_code(head, breaks, mended) if name in USERS else (mended,)
-    yield from ("```", "")
-
-
-def _user_code(head, breaks, mended):
-    yield head
-    before, *others = breaks.split("\n# -- or\n")
-    pieces = (("before", before), *(("or", each) for each in others), ("mended", mended))
-    above = head
-    for comment, code in pieces:
-        is_apart = _ends_in_function(above) or code.startswith("def ")
-        yield from (*[""] * (1 + is_apart), f"# {comment}", code.strip())
-        above = code
-
-
-def _ends_in_function(code):
-    return [line for line in code.splitlines() if line[:1].strip()][-1].startswith("def ")
+    program = f"[Whole program](migrating/{name}.py)."
+    mend = textwrap.fill(f"**Mend.** {mend} {program}", 100, break_on_hyphens=False)
+    yield from ("\n\n".join(causes), "", mend, "")
+    if name not in IN_WORDS:
+        yield from ("```python", mended, "```", "")
 
 
 def _whole(seen):
@@ -334,7 +321,10 @@ def _seen(name, seen):
     for jax, flags in seen["said"].items():
         said = tuple(flags[flag][name]["breaks"] for flag in ("0", "1"))
         by_text.setdefault(said, []).append(jax)
+    oldest = list(seen["said"])[:1]
     for (off, on), releases in by_text.items():
+        if name in RELEASES and releases == oldest and _errors(name, seen):
+            continue  # what it printed before it broke
         if len(by_text) > 1:
             yield from (f"On JAX {_listed(releases)}:", "")
         if off == on:
