@@ -7,6 +7,7 @@ from pathlib import Path
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
+from parity_tests.lint.rules import CODES, EXPLANATIONS, TITLES
 from parity_tests.suites import plugin
 from reports import frames
 
@@ -84,6 +85,13 @@ def columns_of_tables(app: Sphinx, page: str, source: list[str]) -> None:
             source[0] += f"| `{column.name}` | {kind} | {column.meaning} |\n"
 
 
+def explanations_of_lint(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add what `constparity lint --explain` says of each code to the page of lint."""
+    if page == "lint":
+        for code in CODES:
+            source[0] += f"\n## {code}: {TITLES[code]}\n\n{EXPLANATIONS[code].strip()}\n"
+
+
 def quick_start_is_the_readme(app: Sphinx, page: str, source: list[str]) -> None:
     """Show the README in the place of its page, and lead links to it there."""
     if page == "quick_start":
@@ -100,3 +108,4 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", quick_start_is_the_readme)
     app.connect("source-read", options_of_pytest)
     app.connect("source-read", columns_of_tables)
+    app.connect("source-read", explanations_of_lint)

@@ -25,6 +25,7 @@ import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
 from parity_tests.cli import app
+from parity_tests.lint.rules import CODES
 from reports import frames
 
 ROOT = Path(__file__).parent.parent
@@ -262,6 +263,8 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     columns = [each for name in declared_tables() for each in getattr(frames, name)]
     assert len(columns) > 60
     assert [each.name for each in columns if f">{each.name}</span>" not in tables] == []
+    rules = (tmp_path / "lint.html").read_text("utf-8")
+    assert [code for code in CODES if f'id="{code.lower()}-' not in rules] == []
     names = (tmp_path / "api.html").read_text("utf-8")
     assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
     (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')

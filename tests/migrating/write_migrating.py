@@ -216,9 +216,8 @@ These are of the flip. In the texts "flag on" is after it.
 **When?** No release and no date is known. The help of the flag, in JAX's own `jax/_src/config.py`,
 says no more than that it is for a short transition and not to be relied on.
 
-**I support JAX below 0.10.2.** constparity needs 0.10.2 to 0.12: install it in an environment of
-its own. `lint` reads any source, and `jax-both` takes the other environment as
-`--constparity-python` ([what is known of older releases](versions.md#what-is-known-of-a-version)).
+**I support JAX below 0.10.2.** Install constparity in an environment of its own: `lint` reads any
+source, and `jax-both` takes yours as `--constparity-python`.
 
 **I export models.** `jax.export` keeps captured arrays in the file, in both forms. An array that
 several functions capture is in it once for each, and the flip mends that
