@@ -7,6 +7,10 @@ from pathlib import Path
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
+from parity_tests.lint.rules import CODES, EXPLANATIONS, TITLES
+from parity_tests.suites import plugin
+from reports import frames
+
 ROOT = Path(__file__).parent.parent
 # `make docs` has npm fetch it; without it the site shows diagrams as text.
 MERMAID = Path(sys.prefix) / "mermaid.min.js"
@@ -25,6 +29,7 @@ extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.typer"]
 exclude_patterns = ["example"]  # reports, which pages link to as files
 
 myst_heading_anchors = 4  # those of GitHub, where the same pages are read
+smartquotes_action = "qe"  # "--" is an option
 default_role = "code"  # docstrings have names in single backticks
 
 html_theme = "furo"
@@ -37,6 +42,54 @@ if MERMAID.exists():
         (MERMAID.name, {"defer": "defer"}),
         (None, {"body": f'addEventListener("DOMContentLoaded", () => {{{DRAW}}});'}),
     ]
+
+
+class PytestOptions:
+    """Stands in the place of pytest's parser, and makes a list of the options that it is told."""
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def getgroup(self, name: str, description: str) -> "PytestOptions":
+        """Return itself, for the plugin has one group."""
+        return self
+
+    def addoption(self, option: str, help: str, metavar: str = "", **_: object) -> None:
+        """Add an option as an item of a list."""
+        value = f"={metavar}" if metavar else ""
+        self.text += f"- `{option}{value}`: {help.replace('%%', '%')}\n"
+
+
+def options_of_pytest(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the options of the plugin to the page of commands."""
+    if page == "cli":
+        options = PytestOptions()
+        plugin.pytest_addoption(options)  # type: ignore[arg-type]
+        source[0] += f"\n## pytest\n\n{options.text}"
+
+
+def columns_of_tables(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the columns of each table to the page of DataFrames."""
+    if page != "frames":
+        return
+    for name, columns in (
+        ("programs", frames.PROGRAMS),
+        ("metrics", frames.METRICS),
+        ("captured_arrays", frames.CAPTURED_ARRAYS),
+        ("proved_programs", frames.PROVED_PROGRAMS),
+        ("claims", frames.CLAIMS),
+    ):
+        source[0] += f"\n### {name}\n\n| column | dtype and unit | meaning |\n|---|---|---|\n"
+        for column in columns:
+            kind = ", ".join(filter(None, (column.dtype, column.unit)))
+            source[0] += f"| `{column.name}` | {kind} | {column.meaning} |\n"
+
+
+def explanations_of_lint(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add what `constparity lint --explain` says of each code to the page of lint."""
+    if page == "lint":
+        for code in CODES:
+            source[0] += f"\n## {code}: {TITLES[code]}\n\n{EXPLANATIONS[code].strip()}\n"
 
 
 def quick_start_is_the_readme(app: Sphinx, page: str, source: list[str]) -> None:
@@ -53,3 +106,6 @@ def setup(app: Sphinx) -> None:
     """Connect what the settings above cannot say."""
     app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", quick_start_is_the_readme)
+    app.connect("source-read", options_of_pytest)
+    app.connect("source-read", columns_of_tables)
+    app.connect("source-read", explanations_of_lint)

@@ -25,8 +25,11 @@ import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
 from parity_tests.cli import app
+from parity_tests.lint.rules import CODES
+from reports import frames
 
 ROOT = Path(__file__).parent.parent
+PLUGIN = ROOT / "parity_tests" / "suites" / "plugin.py"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 FOLDERS = (
     "docs",
@@ -236,6 +239,15 @@ def own_names(module):
     ]
 
 
+def declared_tables():
+    """The names of all tuples of columns."""
+    return [
+        name
+        for name, value in vars(frames).items()
+        if isinstance(value, tuple) and value and isinstance(value[0], frames.Column)
+    ]
+
+
 @pytest.mark.deep
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
     built = build_site(ROOT / "docs", tmp_path)
@@ -244,6 +256,15 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert (tmp_path / "searchindex.js").exists()
     commands = (tmp_path / "cli.html").read_text("utf-8")
     assert "--only-changed" in commands
+    options = re.findall(r'"(--constparity[\w-]*)",$', PLUGIN.read_text("utf-8"), re.MULTILINE)
+    assert len(options) > 8
+    assert [option for option in options if f">{option}" not in commands] == []
+    tables = (tmp_path / "frames.html").read_text("utf-8")
+    columns = [each for name in declared_tables() for each in getattr(frames, name)]
+    assert len(columns) > 60
+    assert [each.name for each in columns if f">{each.name}</span>" not in tables] == []
+    rules = (tmp_path / "lint.html").read_text("utf-8")
+    assert [code for code in CODES if f'id="{code.lower()}-' not in rules] == []
     names = (tmp_path / "api.html").read_text("utf-8")
     assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
     (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')
@@ -265,3 +286,28 @@ def test_the_site_refuses_a_link_that_leads_nowhere(tmp_path):
     assert refused.returncode == 1
     assert "gone.md" in refused.stderr
     assert "'gone'" in refused.stderr
+
+
+def source_text():
+    """All Python sources of the product, with adjacent strings put together."""
+    packages = FOLDERS[1:-1]
+    files = [file for name in packages for file in sorted((ROOT / name).rglob("*.py"))]
+    text = "\n".join(file.read_text("utf-8") for file in files)
+    return re.sub(r'"\s*\n\s*f?"', "", text)
+
+
+def unknown_messages(page, source):
+    """The messages in the first column of the page's tables of which a part is nowhere printed."""
+    for message in re.findall(r"^\| `([^`]+)` \|", page, re.MULTILINE):
+        parts = [part.strip(" :;,'") for part in message.split("…")]
+        if not all(part in source for part in parts):
+            yield message
+
+
+def test_each_message_of_the_page_is_one_that_is_printed():
+    page = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    assert page.count("\n| `") > 30
+    source = source_text()
+    assert list(unknown_messages(page, source)) == []
+    planted = "| `no programs in …` | why | what |\n| `no pragrams in …` | why | what |\n"
+    assert list(unknown_messages(planted, source)) == ["no pragrams in …"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn
 
 import typer
 
@@ -124,7 +124,7 @@ class Judging:
 
     fail_on: FailOn = None
     exit_zero: ExitZero = False
-    of_proofs: bool = False  # which have default rules of their own
+    of_proofs: ClassVar[bool] = False  # which have default rules of their own
 
     def __post_init__(self) -> None:
         _ = self.rules  # what is wrong with them is said before anything runs
@@ -153,6 +153,12 @@ class Judging:
         except FailRuleError as error:
             where = "--fail-on" if self.fail_on is not None else "fail-on of [tool.constparity]"
             raise typer.BadParameter(f"{where}: {error}") from error
+
+
+class JudgingProofs(Judging):
+    """What a command exits with that proves programs."""
+
+    of_proofs = True
 
 
 ProgramTimeout = Annotated[
@@ -205,7 +211,8 @@ Resume = Annotated[
     typer.Option(
         parser=_folder,
         metavar="DIR",
-        help="Keep what is finished in DIR, and go on with what an earlier run left there.",
+        help="Keep what is finished in DIR, and go on with what an earlier run left there; what "
+        "exceeded a limit runs again under a larger one.",
         rich_help_panel=HOW,
     ),
 ]

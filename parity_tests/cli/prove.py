@@ -15,7 +15,7 @@ from parity_tests.cli.options import (
     OUTPUT,
     ExitZero,
     Jobs,
-    Judging,
+    JudgingProofs,
     ProgramTimeout,
     Report,
     Sides,
@@ -100,7 +100,7 @@ def prove(
     from parity_tests.run.proving import prove as proved
     from reports.rows.fail_rules import broken
 
-    judging = Judging(fail_on, exit_zero, of_proofs=True)
+    judging = JudgingProofs(fail_on, exit_zero)
     on_sides, chosen = parse_sides(sides), choosing.choose(targets or ())
     if len(on_sides) != 2:
         raise typer.BadParameter(f"a proof has two sides, got {sides!r}")

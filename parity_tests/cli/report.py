@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import fail
-from parity_tests.cli.options import OUTPUT, Judging, Reporting, Store
+from parity_tests.cli.options import OUTPUT, Judging, JudgingProofs, Reporting, Store
 from parity_tests.cli.report_option import check_for, write_reports
 from reports.kinds import kind_of
 
@@ -63,7 +63,7 @@ def report(
     loaded = load_run(store, str(result)) if store else reports.load_result(result)
     kind = kind_of(loaded)
     of_proofs = kind.name == "proofs"
-    rules = Judging(fail_on, of_proofs=of_proofs).rules
+    rules = (JudgingProofs if of_proofs else Judging)(fail_on).rules
     requests = reporting.requests(context, of_proofs=of_proofs)
     _check_that_it_stays(store or result, requests)
     check_for(requests, kind)

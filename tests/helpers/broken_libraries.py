@@ -17,24 +17,19 @@ ROWS = tomllib.loads((DOCS / "libraries_that_broke.toml").read_text())["row"]
 _HEAD = """\
 # Libraries that broke, and what lint says of them
 
-Breakages of libraries by JAX's work on constants: the class of jaxprs that was merged in 0.11.0,
-constants that moved from `constvars` to `invars` in 0.11.1, and what went with them. They break
-with the flag off. Of the flip itself are two rows: it breaks catalyst, and mends numpyro. In the
-last three rows nothing of the library reads constants. The errors and their mends, one by one:
-[migrating](migrating.md#jax-011-and-newer-whatever-the-flag).
+Breakages of libraries by JAX's work on constants, with the flag off: the class of jaxprs that was
+merged in 0.11.0, and constants that moved from `constvars` to `invars` in 0.11.1. The flip itself
+breaks catalyst and mends numpyro. In the last three rows nothing of the library reads constants.
+The errors and their mends: [migrating](migrating.md#jax-011-and-newer-whatever-the-flag).
 
-Each row is the last release before its fix, read with `constparity lint` at the default
-confidence: *then*, with the rules of 2026-11-26, before they were improved on these libraries,
-and *now*. *Fix* says whether `--fix` mends the lines. No rule knows a library: each
-program in [libraries_that_broke.toml](libraries_that_broke.toml) has the pattern in a few lines of
-our own, and a test lints it, runs it on the JAX at hand, which has to break it from the named
-version on, and runs it once more after `--fix`.
+Each row is the last release before its fix, read with `constparity lint`; *fix* says whether
+`--fix` mends the lines. [libraries_that_broke.toml](libraries_that_broke.toml) has these lines,
+what the library's tests said before and after the fix, and its pattern in a few lines of our own,
+which a test lints, runs on the JAX at hand, and runs again after `--fix`.
 
-*Grid* and *plugin* are what two other commands said on 2026-11-27 of the eight programs in that
-file, not of the libraries themselves. All eight pass on 0.10.2, in each mode of the plugin
-(`simplified`, `both`, `jax-both`): no run on one release names what the next one removes, only lint
-does. On 0.12.0.1 the grid calls each a new failure, with the version, the exception and the line;
-of the plugin's modes, `jax-both` tells what the flag mends from what it does not.
+A run on one release does not name what the next one removes: the eight patterns pass on 0.10.2 in
+each mode of pytest. On 0.12.0.1 a grid calls each a new failure, with exception and line
+(2026-11-27):
 
 ```sh
 python tests/helpers/broken_libraries.py FOLDER
@@ -43,14 +38,14 @@ constparity run $(ls FOLDER/pattern_*.py | sed s/$/:program/) \\
 pytest FOLDER --constparity=jax-both
 ```
 
-| reported | release | what broke | from JAX | lint then | lint now | fix | grid | plugin | tests |
-|---|---|---|---|---|---|---|---|---|---|
+| reported | release | what broke | from JAX | lint | fix |
+|---|---|---|---|---|---|
 """
 
 
 def page():
     """Return the page."""
-    return _HEAD + "\n".join(map(_line, sorted(ROWS, key=_order))) + "\n\n" + _lines_of_libraries()
+    return _HEAD + "\n".join(map(_line, sorted(ROWS, key=_order))) + "\n"
 
 
 def _order(row):
@@ -65,12 +60,8 @@ def _line(row):
         row["release"],
         row["what"],
         row.get("from", ""),
-        ", ".join(row["before"]) or "nothing",
         ", ".join(row["now"]) or "nothing",
         row["fix"],
-        row.get("grid", ""),
-        row.get("plugin", ""),
-        row["tests"],
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -78,11 +69,6 @@ def _line(row):
 def _address(issue):
     repository, _, number = issue.partition("#")
     return f"https://github.com/{repository}/issues/{number}"
-
-
-def _lines_of_libraries():
-    lines = [f"- {row['release']}: {row['lines']}" for row in sorted(ROWS, key=_order)]
-    return "The lines that lint names, or that broke:\n\n" + "\n".join(lines) + "\n"
 
 
 def write_programs(folder):

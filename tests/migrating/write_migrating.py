@@ -64,6 +64,7 @@ RELEASES = (
     "bind_params",
     "inline_is_true",
 )
+IN_WORDS = {"flag_set_too_late"}  # whose mend is no line of the program
 WHOLE = "interpreter"  # has nothing that breaks
 NAMES = (*USERS, *AUTHORS, *RELEASES, WHOLE)
 
@@ -150,11 +151,10 @@ def said_by(python, flag, names):
 PAGE_TEXT = """\
 # Migrating to constants as arguments
 
-JAX is about to treat the arrays that a traced function captures otherwise: they stay in the jaxpr
-as `Literal`s, and each call of the compiled function passes them ([what
-changes](after-the-flag.md)). This page has what people then meet, error by error. Each text was
-said by the program below it on stock JAX {releases}. Each mend was run
-there with the flag off and on, and says the same.
+What people meet when the arrays that a traced function captures become `Literal`s of the jaxpr and
+arguments of the compiled function, error by error. Each text was said on stock JAX {releases};
+each mend was run there with the flag off and on, and says the same. A mend links its whole program,
+with what broke.
 
 <!-- generated: python tests/migrating/write_migrating.py PYTHON... -->
 
@@ -162,15 +162,14 @@ there with the flag off and on, and says the same.
 
 Run the command again with the flag off: `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 python train.py`.
 
-- **It works then.** You met *the flip*: captured arrays are `Literal`s and arguments. See the
-  errors [of users](#{users_anchor}), or [of authors of
-  libraries](#{authors_anchor}).
+- **It works then.** You met *the flip*. See the errors [of users](#{users_anchor}), or [of authors
+  of libraries](#{authors_anchor}).
 - **It fails as before, and worked on JAX 0.10.** You met what changed in the same work whatever the
-  flag: `ClosedJaxpr` and `Jaxpr` are one class, constants moved, names are gone. See [JAX 0.11 and
-  newer](#{releases_anchor}). It hits who reads jaxprs, and
+  flag: [JAX 0.11 and newer](#{releases_anchor}). It hits who reads jaxprs, and
   [broke these libraries](libraries_that_broke.md).
 
-Authors of libraries, in this order:
+Authors of libraries, in this order; the tables have the code of [lint](lint.md#the-rules) that
+names the line:
 
 ```sh
 constparity lint src --select CP2      # lines that break from JAX 0.11 on; --fix mends some
@@ -178,10 +177,6 @@ constparity lint src --select CP1      # lines that read captured arrays as they
 pytest --constparity=jax-both          # which tests differ, the flag off and on
 pytest --constparity=jax-both --constparity-python=ENVIRONMENT    # the same on its JAX
 ```
-
-The last column of the tables has the code of [lint](lint.md#the-rules) that names the line, where
-one does. A library that evaluates jaxprs needs [one interpreter for all releases and both
-forms](#{whole_anchor}).
 
 ## Help, fix me now
 
@@ -194,8 +189,8 @@ JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 python train.py
 
 The flag is off by default in every release up to {newest}, and will go one day. For one function,
 and after that day, `engine.jit(f, constants="legacy")` is the form of before
-([the library](guide-library.md)). Against what JAX 0.11 changed, `jax<0.11` helps for a while. To
-find the line of yours that is to blame, or all of them:
+([the library](guide-library.md)). Against what JAX 0.11 changed, `jax<0.11` helps for a while, and
+holds back all who install your library. To find the line of yours that is to blame, or all of them:
 
 ```sh
 constparity bisect -- python train.py      # which captured array makes this command fail
@@ -221,41 +216,26 @@ These are of the flip. In the texts "flag on" is after it.
 **When?** No release and no date is known. The help of the flag, in JAX's own `jax/_src/config.py`,
 says no more than that it is for a short transition and not to be relied on.
 
-**Is it harmful to stay on 0?** No: it is the default today. You then meet the flip on the day of an
-upgrade. `jax<0.11` costs more, for it holds back all who install your library.
-
-**I support JAX below 0.10.2.** constparity needs 0.10.2 to 0.12, and `lint` reads any source:
-install it in an environment of its own. For `jax-both` name the other environment with
-`--constparity-python`; it needs nothing of constparity. With the flag on, JAX 0.7.2 and 0.8.0 fail
-where anything is captured, 0.8.3 and 0.9.2 where a NumPy array is
-([versions](versions.md#what-is-known-of-a-version)).
-
-**What of `jax.custom_vjp`?** Its captured arrays are no operands any more
-([above](#{custom_anchor})). What its rules capture is
-met where they are traced. Residuals are leaves of what `jax.vjp` returns, in both forms.
+**I support JAX below 0.10.2.** Install constparity in an environment of its own: `lint` reads any
+source, and `jax-both` takes yours as `--constparity-python`.
 
 **I export models.** `jax.export` keeps captured arrays in the file, in both forms. An array that
 several functions capture is in it once for each, and the flip mends that
-([scorecard](scorecard.md#open-export_copies)). How it is with older readers: [exports](export.md).
-
-**Where do I get it?** From its repository or a checkout, with `[lint]` for lint; it is in no
-package index ([install](../README.md#try-it-with-make-and-python-311-or-newer)).
+([scorecard](scorecard.md#open-export_copies)).
 """
 
 
 def page(seen):
     """Return the page that shows what was seen."""
     titles = [line[3:] for line in PAGE_TEXT.splitlines() if line.startswith("## ")]
-    users, authors, releases, whole = (anchor(each) for each in titles[2:6])
+    users, authors, releases = (anchor(each) for each in titles[2:5])
     said = PAGE_TEXT.format(
         releases=_listed(seen["said"]),
         newest=list(seen["said"])[-1],
         users_anchor=users,
         authors_anchor=authors,
         releases_anchor=releases,
-        whole_anchor=whole,
         too_late=anchor(heading("flag_set_too_late")),
-        custom_anchor=anchor(heading("custom_vjp_operands")),
         users="\n".join(_part(USERS, seen)),
         authors="\n".join(_part(AUTHORS, seen)),
         of_releases="\n".join(_part(RELEASES, seen)),
@@ -314,31 +294,24 @@ def _short(error, others):
 
 
 def _section(name, seen):
-    _, text, head, breaks, mended = sources(name)
+    _, text, _, _, mended = sources(name)
     *causes, mend = text.split("\n\n")
     yield from (f"### {heading(name)}", "")
     yield from _seen(name, seen)
-    mend = textwrap.fill(f"**Mend.** {mend}", 100, break_on_hyphens=False)
-    yield from ("\n\n".join(causes), "", mend, "", "```python", head)
-    before, *others = breaks.split("\n# -- or\n")
-    pieces = (("before", before), *(("or", each) for each in others), ("mended", mended))
-    above = head
-    for comment, code in pieces:
-        is_apart = _ends_in_function(above) or code.startswith("def ")
-        yield from (*[""] * (1 + is_apart), f"# {comment}", code.strip())
-        above = code
-    yield from ("```", "")
-
-
-def _ends_in_function(code):
-    return [line for line in code.splitlines() if line[:1].strip()][-1].startswith("def ")
+    program = f"[Whole program](migrating/{name}.py)."
+    mend = textwrap.fill(f"**Mend.** {mend} {program}", 100, break_on_hyphens=False)
+    yield from ("\n\n".join(causes), "", mend, "")
+    if name not in IN_WORDS:
+        yield from ("```python", mended, "```", "")
 
 
 def _whole(seen):
-    _, text, head, _, code = sources(WHOLE)
+    _, text, *_ = sources(WHOLE)
     [said] = {flags[flag][WHOLE]["mended"] for flags in seen["said"].values() for flag in "01"}
-    yield from (f"{heading(WHOLE)}.", "", text, "", "It says on all of these:", "")
-    yield from ("```text", said, "```", "", "```python", head, "", "", code, "```", "")
+    program = f"[{WHOLE}.py](migrating/{WHOLE}.py)"
+    yield from (f"{heading(WHOLE)}. Copy it:", f"{program}.", "", text)
+    yield from ("", "It compares itself with a model of its own. On all of these it says:", "")
+    yield from ("```text", said, "```", "")
 
 
 def _seen(name, seen):
@@ -347,7 +320,10 @@ def _seen(name, seen):
     for jax, flags in seen["said"].items():
         said = tuple(flags[flag][name]["breaks"] for flag in ("0", "1"))
         by_text.setdefault(said, []).append(jax)
+    oldest = list(seen["said"])[:1]
     for (off, on), releases in by_text.items():
+        if name in RELEASES and releases == oldest and _errors(name, seen):
+            continue  # what it printed before it broke
         if len(by_text) > 1:
             yield from (f"On JAX {_listed(releases)}:", "")
         if off == on:

@@ -225,3 +225,14 @@ def test_the_paragraphs_of_help_are_wrapped_by_the_terminal_alone():
             if "\n" in paragraph and not paragraph.startswith(" ")
         ]
         assert (command.name, broken) == (command.name, [])
+
+
+def test_each_option_says_what_it_does():
+    said = {
+        option.opts[0]: option.help
+        for command in commands_of(typer.main.get_command(app.app))
+        for option in command.params
+        if option.param_type_name == "option"
+    }
+    assert len(said) > 50
+    assert [option for option, words in said.items() if not words] == []

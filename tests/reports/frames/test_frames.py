@@ -4,7 +4,6 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import built_grids as built
 import pandas
@@ -13,7 +12,6 @@ import pytest
 from reports import frames
 from reports.rows import CapturedArray, metrics
 
-ROOT = Path(__file__).parents[3]
 TABLES = {
     frames.programs: frames.PROGRAMS,
     frames.metrics: frames.METRICS,
@@ -97,14 +95,6 @@ def test_a_grid_has_the_rows_of_each_version():
 def test_lone_surrogates_are_spelled_as_in_json(campaigns):
     row = campaigns.parity("bad\udcff")
     assert list(frames.programs(campaigns.campaign(row)).program) == [r"bad\udcff"]
-
-
-def test_the_page_has_every_column():
-    page = (ROOT / "docs" / "frames.md").read_text("utf-8")
-    for columns in (*TABLES.values(), frames.PROVED_PROGRAMS, frames.CLAIMS):
-        for column in columns:
-            unit = f", {column.unit}" if column.unit else ""
-            assert f"| `{column.name}` | {column.dtype}{unit} | {column.meaning} |\n" in page
 
 
 def test_pandas_is_imported_when_a_table_is_made():
