@@ -28,6 +28,7 @@ from parity_tests.cli import app
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 FOLDERS = (
     "docs",
     "engine",
@@ -82,7 +83,7 @@ def missing_paths(page, root):
             yield name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, CONTRIBUTING], ids=lambda page: page.name)
 def test_links_and_paths_lead_somewhere(page):
     assert list(broken_links(page)) == []
     assert list(missing_paths(page, ROOT)) == []
@@ -244,6 +245,10 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert (tmp_path / "searchindex.js").exists()
     commands = (tmp_path / "cli.html").read_text("utf-8")
     assert "--only-changed" in commands
+    changelog = (tmp_path / "changelog.html").read_text("utf-8")
+    fragments = sorted((ROOT / "docs" / "changelog").glob("+*.md"))
+    shown = changelog.count("<li><p>")
+    assert shown >= len(fragments), f"{shown} of {len(fragments)} changes are on the page"
     names = (tmp_path / "api.html").read_text("utf-8")
     assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
     (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')
