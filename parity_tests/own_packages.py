@@ -56,6 +56,21 @@ class OurPackages:
         return PathFinder.find_spec(name, [self._folder]) if name in self._packages else None
 
 
+class MissingBelowOurs:
+    """The last finder: names a collision where a module is looked for in a package of ours.
+
+    pytest imports tests by their names, as `reports.test_it`, past what `guard_imports` sees.
+    """
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> None:
+        """Raise `CollisionError` where the user's package of this name may have the module."""
+        said = collision_of(name.partition(".")[0]) if "." in name else None
+        if said is not None:
+            raise CollisionError(said, name=name)
+
+
 def open_to_process(packages: Sequence[str]) -> None:
     """Have this process find packages of ours before others of their names.
 
@@ -73,6 +88,7 @@ def open_to_process(packages: Sequence[str]) -> None:
     if new:
         _opened.extend(new)
         sys.meta_path.insert(0, OurPackages(FOLDER, tuple(new)))
+        sys.meta_path.append(MissingBelowOurs())
 
 
 def collision_of(name: str) -> str | None:
@@ -156,7 +172,7 @@ def guard_imports(*, always: bool = False) -> None:
     """Have an import of the user's raise `CollisionError` where it would get a package of ours.
 
     Without `always` nothing is done as long as no name collides. A program may import ours from
-    `parity_tests`, so that an import from there raises if it fails.
+    `parity_tests`, so that an import from there raises only where ours lacks the module.
     """
     if _is_guarded(builtins.__import__) or not (always or any(map(collision_of, _opened))):
         return
@@ -175,15 +191,7 @@ def guard_imports(*, always: bool = False) -> None:
         said = collision_of(top)
         if said is not None and top != "parity_tests":
             raise CollisionError(said, name=top)
-        try:
-            found = plain_import(name, globals, locals, fromlist, level)
-            if said is not None and fromlist and not all(hasattr(found, each) for each in fromlist):
-                raise CollisionError(said, name=top)
-            return found
-        except ModuleNotFoundError as error:
-            if said is None:
-                raise
-            raise CollisionError(said, name=top) from error
+        return plain_import(name, globals, locals, fromlist, level)
 
     guarded_import.is_guarded = True  # type: ignore[attr-defined]
     builtins.__import__ = guarded_import

@@ -34,7 +34,8 @@ def users(tmp_path, monkeypatch):
     """Write files into the user's folder, which is the first on the path."""
     names = [*TESTER, *ENGINE]
     finder = own_packages.OurPackages(own_packages.FOLDER, names)
-    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    last = own_packages.MissingBelowOurs()
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path, last])
     monkeypatch.setattr(own_packages, "_opened", names)
     monkeypatch.setattr(builtins, "__import__", builtins.__import__)
     monkeypatch.syspath_prepend(tmp_path)
@@ -266,6 +267,17 @@ def pytest_of_user(folder, *options):
         timeout=120,
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def test_pytest_names_the_collision_with_a_package_of_tests(users):
+    """pytest imports its files by their names, as `reports.test_a`."""
+    folder = users(reports__test_a="def test_a():\n    pass\n")
+    (folder / "reports" / "__init__.py").touch()
+    assert pytest_of_user(folder)[0] == 0
+    code, said = pytest_of_user(folder, "--constparity=both")
+    assert (code, "INTERNALERROR" in said) == (2, False)
+    assert f"CollisionError: constparity has a package 'reports' ({own_packages.FOLDER}/" in said
+    assert f"{folder}/reports/__init__.py" in said
 
 
 def test_pytest_names_the_collision(users):
