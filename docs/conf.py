@@ -1,5 +1,6 @@
 """The documentation site, which `make docs` builds from the pages of this folder."""
 
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -23,10 +24,14 @@ mermaid.initialize({startOnLoad: false, theme: "neutral"});
 mermaid.run();
 """
 
+# Pages of the site that are files of the repository's root.
+OF_THE_ROOT = {"quick_start": "README.md", "contributing": "CONTRIBUTING.md"}
+
 project = "constparity"
 release = metadata.version("constparity")
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.typer"]
-exclude_patterns = ["example"]  # reports, which pages link to as files
+# Reports, which pages link to as files; and pieces of the changelog.
+exclude_patterns = ["example", "changelog"]
 
 myst_heading_anchors = 4  # those of GitHub, where the same pages are read
 smartquotes_action = "qe"  # "--" is an option
@@ -92,12 +97,25 @@ def explanations_of_lint(app: Sphinx, page: str, source: list[str]) -> None:
             source[0] += f"\n## {code}: {TITLES[code]}\n\n{EXPLANATIONS[code].strip()}\n"
 
 
-def quick_start_is_the_readme(app: Sphinx, page: str, source: list[str]) -> None:
-    """Show the README in the place of its page, and lead links to it there."""
-    if page == "quick_start":
-        app.env.note_dependency(str(ROOT / "README.md"))
-        readme = (ROOT / "README.md").read_text("utf-8")
-        source[0] = readme.replace("](docs/", "](").replace("](LICENSE)", "](../LICENSE)")
+def changes() -> str:
+    """Return what is not released yet, and the releases before."""
+    towncrier = [sys.executable, "-m", "towncrier", "build", "--draft", "--dir", str(ROOT)]
+    draft = [*towncrier, "--version", release, "--date", "not released yet"]
+    found = subprocess.run(draft, check=True, capture_output=True, text=True).stdout
+    released = ROOT / "CHANGELOG.md"
+    return found + (released.read_text("utf-8") if released.exists() else "")
+
+
+def pages_from_elsewhere(app: Sphinx, page: str, source: list[str]) -> None:
+    """Show files of the root and the changelog in the place of their pages; lead links there."""
+    if page in OF_THE_ROOT:
+        file = ROOT / OF_THE_ROOT[page]
+        app.env.note_dependency(str(file))
+        text = file.read_text("utf-8").replace("](docs/", "](")
+        text = text.replace("](CONTRIBUTING.md)", "](contributing.md)")
+        source[0] = text.replace("](LICENSE)", "](../LICENSE)")
+    elif page == "changelog":
+        source[0] = f"# Changelog\n\n{changes()}"
     else:
         source[0] = source[0].replace("](../README.md", "](quick_start.md")
 
@@ -105,7 +123,7 @@ def quick_start_is_the_readme(app: Sphinx, page: str, source: list[str]) -> None
 def setup(app: Sphinx) -> None:
     """Connect what the settings above cannot say."""
     app.add_lexer("mermaid", TextLexer)
-    app.connect("source-read", quick_start_is_the_readme)
     app.connect("source-read", options_of_pytest)
     app.connect("source-read", columns_of_tables)
     app.connect("source-read", explanations_of_lint)
+    app.connect("source-read", pages_from_elsewhere)

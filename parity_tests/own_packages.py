@@ -7,10 +7,13 @@ standard library alone.
 
 from __future__ import annotations
 
+import base64
 import builtins
+import hashlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -27,6 +30,19 @@ class CollisionError(ImportError):
     """A package of ours and one of the user's have the same name; the message has both places."""
 
 
+@dataclass(frozen=True)
+class Collision:
+    """What is in the way of packages of ours, and what to do."""
+
+    what: str
+    to_do: str
+
+    @property
+    def text(self) -> str:
+        """Both in one sentence."""
+        return f"{self.what}: {self.to_do}"
+
+
 class OurPackages:
     """A finder of some packages that lie in one folder; what is below them Python finds itself."""
 
@@ -38,6 +54,21 @@ class OurPackages:
     ) -> ModuleSpec | None:
         """Find one of the packages."""
         return PathFinder.find_spec(name, [self._folder]) if name in self._packages else None
+
+
+class MissingBelowOurs:
+    """The last finder: names a collision where a module is looked for in a package of ours.
+
+    pytest imports tests by their names, as `reports.test_it`, past what `guard_imports` sees.
+    """
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> None:
+        """Raise `CollisionError` where the user's package of this name may have the module."""
+        said = collision_of(name.partition(".")[0]) if "." in name else None
+        if said is not None:
+            raise CollisionError(said, name=name)
 
 
 def open_to_process(packages: Sequence[str]) -> None:
@@ -53,10 +84,11 @@ def open_to_process(packages: Sequence[str]) -> None:
     loaded = {name: getattr(sys.modules.get(name), "__file__", None) for name in new}
     theirs = {name: file for name, file in loaded.items() if file and not _is_ours(name, file)}
     if theirs:
-        raise CollisionError(_message({**theirs, **_collisions(new), **theirs}))
+        raise CollisionError(_collision({**theirs, **_collisions(new), **theirs}).text)
     if new:
         _opened.extend(new)
         sys.meta_path.insert(0, OurPackages(FOLDER, tuple(new)))
+        sys.meta_path.append(MissingBelowOurs())
 
 
 def collision_of(name: str) -> str | None:
@@ -72,7 +104,57 @@ def collision_of(name: str) -> str | None:
     """
     if name not in _opened or not (theirs := _collisions([name])):
         return None
-    return _message({**theirs, **_collisions(_opened)})
+    return _collision({**theirs, **_collisions(_opened)}).text
+
+
+def check_installed() -> None:
+    """Raise `CollisionError` where another distribution has written over a package of ours.
+
+    pip does so silently. Nothing is known of a checkout, which no other distribution writes to.
+    """
+    found = replaced()
+    if found is not None:
+        raise CollisionError(found.text)
+
+
+def replaced() -> Collision | None:
+    """Return what was written over packages of ours, or removed, since they were installed.
+
+    Example::
+
+        replaced() is None
+    """
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    try:
+        ours = distribution("constparity")
+    except PackageNotFoundError:
+        return None
+    if not os.path.samefile(str(ours.locate_file("")), FOLDER):
+        return None  # another constparity is installed than this one
+    hashes = dict(line.split(",")[:2] for line in (ours.read_text("RECORD") or "").splitlines())
+    recorded = {_file_of(name): hashes.get(f"{name}/__init__.py") for name in (*TESTER, *ENGINE)}
+    changed = [file for file, was in recorded.items() if was and _hash_of(file) != was]
+    if not changed:
+        return None
+    files = " and ".join(changed)
+    again = "install constparity again, as with pip install --force-reinstall --no-deps"
+    owners = " and ".join(dict.fromkeys(owner for file in changed for owner in _owners(file)))
+    if owners:
+        what = f"{owners} has written over {files}, of constparity"
+        return Collision(what, f"uninstall {owners}, and {again}")
+    return Collision(f"{files}, of constparity, is not as it was installed", again)
+
+
+def in_the_way(folder: str) -> Collision | None:
+    """Return what else has a name of ours for a Python that is started in a folder.
+
+    Example::
+
+        in_the_way(os.getcwd()) is None
+    """
+    theirs = _collisions((*TESTER, *ENGINE), [folder, *sys.path])
+    return _collision(theirs) if theirs else None
 
 
 def imported(name: str) -> Any:
@@ -90,7 +172,7 @@ def guard_imports(*, always: bool = False) -> None:
     """Have an import of the user's raise `CollisionError` where it would get a package of ours.
 
     Without `always` nothing is done as long as no name collides. A program may import ours from
-    `parity_tests`, so that an import from there raises if it fails.
+    `parity_tests`, so that an import from there raises only where ours lacks the module.
     """
     if _is_guarded(builtins.__import__) or not (always or any(map(collision_of, _opened))):
         return
@@ -109,15 +191,7 @@ def guard_imports(*, always: bool = False) -> None:
         said = collision_of(top)
         if said is not None and top != "parity_tests":
             raise CollisionError(said, name=top)
-        try:
-            found = plain_import(name, globals, locals, fromlist, level)
-            if said is not None and fromlist and not all(hasattr(found, each) for each in fromlist):
-                raise CollisionError(said, name=top)
-            return found
-        except ModuleNotFoundError as error:
-            if said is None:
-                raise
-            raise CollisionError(said, name=top) from error
+        return plain_import(name, globals, locals, fromlist, level)
 
     guarded_import.is_guarded = True  # type: ignore[attr-defined]
     builtins.__import__ = guarded_import
@@ -135,11 +209,42 @@ def _is_ours(name: str, file: str) -> bool:
     return os.path.realpath(file).startswith(os.path.join(os.path.realpath(FOLDER), name, ""))
 
 
-def _collisions(names: Sequence[str]) -> dict[str, str]:
+def _file_of(name: str) -> str:
+    return os.path.join(FOLDER, name, "__init__.py")
+
+
+def _hash_of(file: str) -> str:
+    """Return the hash of a file as RECORD has it; "" of one that is not there."""
+    try:
+        with open(file, "rb") as opened:
+            digest = hashlib.sha256(opened.read()).digest()
+    except FileNotFoundError:
+        return ""
+    return f"sha256={base64.urlsafe_b64encode(digest).decode().rstrip('=')}"
+
+
+def _owners(file: str) -> list[str]:
+    """Return the other distributions that have installed a file."""
+    from importlib.metadata import distributions
+
+    place = os.path.realpath(file)
+    found = []
+    for each in distributions():
+        name = each.metadata["Name"]
+        if name != "constparity" and any(
+            os.path.realpath(str(each.locate_file(path))) == place
+            for path in each.files or ()
+            if path.name == os.path.basename(place)
+        ):
+            found.append(f"{name} {each.version}")
+    return found
+
+
+def _collisions(names: Sequence[str], path: Sequence[str] | None = None) -> dict[str, str]:
     """Return the file of each package on the path that has one of these names and is not ours."""
     theirs = {}
     for name in names:
-        specs = (PathFinder.find_spec(name, [entry]) for entry in sys.path)
+        specs = (PathFinder.find_spec(name, [entry]) for entry in path or sys.path)
         origins = (found.origin for found in specs if found is not None and found.origin)
         file = next((each for each in origins if not _is_ours(name, each)), None)
         if file is not None:
@@ -147,17 +252,19 @@ def _collisions(names: Sequence[str]) -> dict[str, str]:
     return theirs
 
 
-def _message(theirs: Mapping[str, str]) -> str:
+def _collision(theirs: Mapping[str, str]) -> Collision:
     """Name both places of each package that we and the user have, by its name."""
     (name, file), *others = theirs.items()
-    ours = os.path.join(FOLDER, name, "__init__.py")
-    text = f"constparity has a package {name!r} ({ours}), and so have you ({file}); a process "
-    text += "can import one of them: rename yours"
+    owners = _owners(file)
+    theirs_is = f"has {owners[0]}" if owners else "have you"
+    what = f"constparity has a package {name!r} ({_file_of(name)}), and so {theirs_is} ({file}); "
+    what += "a process can import one of them"
+    to_do = "install one of both in an environment of its own" if owners else "rename yours"
     if others:
-        text += f", and likewise {' and '.join(f'{other!r} ({at})' for other, at in others)}"
+        to_do += f", and likewise {' and '.join(f'{other!r} ({at})' for other, at in others)}"
     if all(each in ENGINE for each in theirs):
-        text += (
+        to_do += (
             ", or compare stock JAX alone, which runs without ours: constparity run --sides "
             "jax-legacy,jax-simplified, or pytest --constparity=jax-both"
         )
-    return text
+    return Collision(what, to_do)

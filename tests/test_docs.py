@@ -31,6 +31,7 @@ from reports import frames
 ROOT = Path(__file__).parent.parent
 PLUGIN = ROOT / "parity_tests" / "suites" / "plugin.py"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 FOLDERS = (
     "docs",
     "engine",
@@ -85,7 +86,7 @@ def missing_paths(page, root):
             yield name
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", [*PAGES, CONTRIBUTING], ids=lambda page: page.name)
 def test_links_and_paths_lead_somewhere(page):
     assert list(broken_links(page)) == []
     assert list(missing_paths(page, ROOT)) == []
@@ -265,6 +266,10 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert [each.name for each in columns if f">{each.name}</span>" not in tables] == []
     rules = (tmp_path / "lint.html").read_text("utf-8")
     assert [code for code in CODES if f'id="{code.lower()}-' not in rules] == []
+    changelog = (tmp_path / "changelog.html").read_text("utf-8")
+    fragments = sorted((ROOT / "docs" / "changelog").glob("+*.md"))
+    shown = changelog.count("<li><p>")
+    assert shown >= len(fragments), f"{shown} of {len(fragments)} changes are on the page"
     names = (tmp_path / "api.html").read_text("utf-8")
     assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
     (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')

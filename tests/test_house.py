@@ -8,9 +8,11 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = ("engine", "legacy_closedjaxpr", "simplified_consts", "parity_tests", "reports")
@@ -90,6 +92,7 @@ PRIVATE_NAMES = [
     "from jaxlib import xla_client",
     "from jaxlib.mlir import ir",
 ]
+TOOL = re.compile(r"\$\(BIN\)/([\w-]+)")
 FILES = ["engine/stages.py", "simplified_consts/lowering.py", "parity_tests/observe/measure.py"]
 
 
@@ -181,6 +184,64 @@ def test_planted_private_names_are_found(house):
     found = re.findall(r"^(\S+):(\d+):\d+: TID251", done.stdout, re.MULTILINE)
     lines = {(file, (folder / file).read_text().splitlines()[int(at) - 1]) for file, at in found}
     assert lines == {(file, line) for file in FILES for line in PRIVATE_NAMES}
+
+
+def left_out_of_the_wheel(root, data):
+    """Files of the packages that are no Python and that no pattern of package-data takes."""
+    for package in PACKAGES:
+        taken = {
+            file for pattern in data.get(package, ()) for file in (root / package).glob(pattern)
+        }
+        for file in (root / package).rglob("*"):
+            is_source = file.suffix in (".py", ".pyc") or file.is_dir()
+            if not is_source and file not in taken:
+                yield str(file.relative_to(root))
+
+
+def test_the_wheel_has_all_data_of_the_packages(tmp_path):
+    """`make dist-check` holds the wheel itself to the files that git tracks."""
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert list(left_out_of_the_wheel(ROOT, settings["package-data"])) == []
+    (tmp_path / "engine").mkdir()
+    (tmp_path / "engine" / "planted.toml").touch()
+    assert list(left_out_of_the_wheel(tmp_path, {"engine": ["*.md"]})) == ["engine/planted.toml"]
+
+
+def undescribed_targets(makefile):
+    """Targets that a user calls and `make help` leaves out."""
+    phony = makefile.partition(".PHONY:")[2].replace("\\\n", " ").partition("\n")[0].split()
+    told = re.findall(r"^([a-z-]+):.*  ## \S", makefile, re.MULTILINE)
+    return set(phony) - set(told)
+
+
+def test_make_help_has_each_target():
+    makefile = (ROOT / "Makefile").read_text()
+    assert undescribed_targets(makefile) == {"report-here"}  # which `report` calls
+    assert undescribed_targets(".PHONY: a b \\\n  c\n\na: b  ## text\nb:\nc:\n") == {"b", "c"}
+    done = subprocess.run(["make", "-s"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert "\ndist-check         install the wheel on each Python" in done.stdout, done.stderr
+
+
+def test_the_commit_hook_is_make_lint_and_its_tools_have_bounds():
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
+    [hook] = [hook for repo in hooks["repos"] for hook in repo["hooks"]]
+    assert hook["entry"].split() == ["make", "--silent", "lint"]
+    lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)[1]
+    tools = {"import-linter" if each == "lint-imports" else each for each in TOOL.findall(lint)}
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    bounds = {re.match(r"[\w-]+", each)[0]: each for each in extras["dev"]}
+    assert {tool for tool in tools if "<" not in bounds.get(tool, "")} == set()
+    assert {"ruff", "mypy", "import-linter"} <= tools
+
+
+def test_each_change_is_in_the_changelog():
+    """A fragment whose name towncrier does not know would be left out of it silently."""
+    fragments = [file.name for file in (ROOT / "docs" / "changelog").iterdir()]
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["towncrier"]
+    kinds = "|".join(kind["directory"] for kind in settings["type"])
+    assert [name for name in fragments if not re.fullmatch(rf"\+[\w-]+\.({kinds})\.md", name)] == []
 
 
 def modules_after(statement):

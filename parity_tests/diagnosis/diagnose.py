@@ -10,6 +10,7 @@ from typing import Any
 
 from packaging.requirements import Requirement
 
+from parity_tests import own_packages
 from parity_tests.diagnosis.records import (
     ChangedName,
     Diagnosis,
@@ -88,6 +89,8 @@ def diagnose(
         pytest_plugin=None if python else pytest_plugin(),
     )
     wrong = [*problems(found, engine_error=told.get("engine_error", ""), names_error=unread)]
+    if (collision := own_packages.in_the_way(os.getcwd())) is not None:
+        wrong.append(Problem(what=collision.what, to_do=collision.to_do))
     if not row.observations:
         wrong.append(Problem(what=f"no side runs: {'; '.join(row.reasons)}", to_do=_ANOTHER))
     return found.model_copy(update={"problems": tuple(wrong)})
@@ -173,6 +176,7 @@ _NO_AUTOLOAD = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
 FOR_USERS = {
     "cluster": "constparity campaign --scheduler",
     "corpus": "programs of other libraries in the built-in corpus",
+    "environments": "--jax, and constparity environments make",
     "fuzz": "constparity fuzz",
     "init": "constparity init in a project with a .gitlab-ci.yml",
     "lint": "constparity lint",

@@ -1,4 +1,4 @@
-"""Makes virtual environments and installs packages, with uv: it comes with constparity.
+"""Makes virtual environments and installs packages, with uv, of the extra `environments`.
 
 The Makefile runs this file beside uv alone: `python installers.py .venv flax`. So it needs the
 standard library only.
@@ -173,9 +173,8 @@ def _uv_path() -> str:
 
         return str(find_uv_bin())
     except (ImportError, FileNotFoundError) as error:
-        raise InstallError(
-            f"uv is not installed beside constparity: {sys.executable} -m pip install uv"
-        ) from error
+        what = "making it needs uv: install constparity[environments]"
+        raise InstallError(what) from error
 
 
 def _reason(ran: Ran) -> str:

@@ -181,6 +181,7 @@ def _open_ours(*, with_engine: bool) -> None:
 
     names = (*own_packages.TESTER, *(own_packages.ENGINE if with_engine else ()))
     try:
+        own_packages.check_installed()
         own_packages.open_to_process(names)
     except own_packages.CollisionError as error:
         raise pytest.UsageError(str(error)) from error

@@ -2,6 +2,7 @@
 
 import builtins
 import os
+import shutil
 import subprocess
 import sys
 from types import ModuleType
@@ -33,7 +34,8 @@ def users(tmp_path, monkeypatch):
     """Write files into the user's folder, which is the first on the path."""
     names = [*TESTER, *ENGINE]
     finder = own_packages.OurPackages(own_packages.FOLDER, names)
-    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path])
+    last = own_packages.MissingBelowOurs()
+    monkeypatch.setattr(sys, "meta_path", [finder, *sys.meta_path, last])
     monkeypatch.setattr(own_packages, "_opened", names)
     monkeypatch.setattr(builtins, "__import__", builtins.__import__)
     monkeypatch.syspath_prepend(tmp_path)
@@ -121,6 +123,89 @@ def test_a_package_that_was_imported_before_is_an_error(users, monkeypatch):
     assert own_packages.imported("reports") is None
 
 
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A folder of installed packages that has constparity; return what installs another one."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.setattr(own_packages, "FOLDER", str(site))
+    monkeypatch.syspath_prepend(site)
+
+    def install(distribution, *names, text=""):
+        for name in names:
+            file = site / name / "__init__.py"
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(text)
+        info = site / f"{distribution}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Name: {distribution}\nVersion: 1.0\n")
+        hashed = own_packages._hash_of(site / names[0] / "__init__.py")
+        record = [f"{name}/__init__.py,{hashed},{len(text)}" for name in names]
+        (info / "RECORD").write_text("\n".join([*record, f"{info.name}/RECORD,,"]))
+        return site
+
+    install("constparity", *TESTER, *ENGINE)
+    return install
+
+
+def test_a_distribution_that_has_written_over_ours_is_named(installed):
+    own_packages.check_installed()
+    site = installed("steam", "engine", text="steam = 1")
+    with pytest.raises(CollisionError) as raised:
+        own_packages.check_installed()
+    assert str(raised.value) == (
+        f"steam 1.0 has written over {site}/engine/__init__.py, of constparity: uninstall steam "
+        "1.0, and install constparity again, as with pip install --force-reinstall --no-deps"
+    )
+
+
+def test_a_package_of_ours_that_another_one_took_along_is_named(installed):
+    site = installed("other", "another")
+    (site / "reports" / "__init__.py").unlink()
+    assert own_packages.replaced().what == (
+        f"{site}/reports/__init__.py, of constparity, is not as it was installed"
+    )
+
+
+def test_a_distribution_beside_ours_is_named(installed, monkeypatch):
+    site = installed("steam", "engine")
+    ours = os.path.dirname(os.path.dirname(own_packages.__file__))
+    monkeypatch.setattr(own_packages, "FOLDER", ours)
+    for name in {*TESTER, *ENGINE} - {"engine"}:
+        shutil.rmtree(site / name)
+    said = own_packages.in_the_way(str(site.parent)).text
+    assert f"and so has steam 1.0 ({site}/engine/__init__.py)" in said
+    assert ": install one of both in an environment of its own, or compare stock JAX" in said
+
+
+def test_nothing_is_known_of_another_constparity_that_is_installed(installed, monkeypatch):
+    site = installed("steam", "engine", text="steam = 1")
+    (site.parent / "checkout").mkdir()
+    monkeypatch.setattr(own_packages, "FOLDER", str(site.parent / "checkout"))
+    own_packages.check_installed()
+
+
+@pytest.mark.parametrize("command", [["parity_tests.cli", "-V"], ["pytest", "--constparity=both"]])
+def test_a_command_names_what_has_written_over_ours(installed, command):
+    site = installed("steam", "engine", text="steam = 1")
+    shutil.rmtree(site / "parity_tests")
+    (site / "parity_tests").symlink_to(os.path.dirname(own_packages.__file__))
+    record = site / "constparity-1.0.dist-info" / "RECORD"
+    record.write_text(record.read_text().partition("\n")[2])  # it was of an empty file
+    folder = site.parent / "users"
+    folder.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(site)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert (done.returncode, "Traceback" in done.stderr) == (4, False)
+    assert f"steam 1.0 has written over {site}/engine/__init__.py" in done.stderr
+
+
 RUN = ["--sides", "jax-legacy,jax-simplified", "--no-times", "--no-attribution", "-q"]
 
 
@@ -182,6 +267,17 @@ def pytest_of_user(folder, *options):
         timeout=120,
     )
     return done.returncode, done.stdout + done.stderr
+
+
+def test_pytest_names_the_collision_with_a_package_of_tests(users):
+    """pytest imports its files by their names, as `reports.test_a`."""
+    folder = users(reports__test_a="def test_a():\n    pass\n")
+    (folder / "reports" / "__init__.py").touch()
+    assert pytest_of_user(folder)[0] == 0
+    code, said = pytest_of_user(folder, "--constparity=both")
+    assert (code, "INTERNALERROR" in said) == (2, False)
+    assert f"CollisionError: constparity has a package 'reports' ({own_packages.FOLDER}/" in said
+    assert f"{folder}/reports/__init__.py" in said
 
 
 def test_pytest_names_the_collision(users):

@@ -4,9 +4,13 @@ wait "$!" # fails where quotes do not match
 mapfile -t project < <(xargs -r -n 1 printf '%s\n' <<< "$PROJECT")
 wait "$!" # fails where quotes do not match
 [% include "plugin.sh" %]
-# `programs` runs on another JAX in an environment of its own, and `jax-both` where it has to.
-if [[ $JAX != installed && $RUN != programs && ($RUN != jax-both || $beside_plugin == "$JAX") ]]; then
-  wanted+=("jax==$JAX")
+# `programs` runs on another JAX in an environment of its own, and `jax-both` where it has to: uv makes it.
+if [[ $JAX != installed ]]; then
+  if [[ $RUN == programs || ($RUN == jax-both && $beside_plugin != "$JAX") ]]; then
+    wanted+=(uv)
+  else
+    wanted+=("jax==$JAX")
+  fi
 fi
 if [[ $JAX == installed || $RUN != programs ]]; then
   wanted+=("${project[@]}")

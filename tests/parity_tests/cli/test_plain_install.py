@@ -4,6 +4,7 @@ No command needs an extra that it does not use, and one that does names the extr
 """
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -30,6 +31,7 @@ SIMPLE_USES = {
     "campaign nope.toml": (4, "nope.toml"),
     "campaign generated.toml": (4, "constparity[fuzz]"),
     "campaign named.toml --scheduler tcp://localhost:1": (4, "constparity[cluster]"),
+    "environments make 0.10.2": (2, "constparity[environments]"),
     "fuzz": (4, "constparity[fuzz]"),
     "lint empty.py": (4, "constparity[lint]"),
     "init gitlab --ci gitlab --diff --constparity x": (4, "constparity[init]"),
@@ -84,6 +86,7 @@ def ended(tmp_path_factory):
         [sys.executable, "-P", "-c", SCRIPT],
         cwd=folder,
         input=json.dumps([optional_modules(), uses]),
+        env={**os.environ, "CONSTPARITY_ENVIRONMENTS": str(folder / "environments")},
         capture_output=True,
         text=True,
         timeout=120,
@@ -95,7 +98,7 @@ def ended(tmp_path_factory):
 def test_the_modules_are_those_of_the_extras():
     assert set(optional_modules()) == {
         "distributed", "equinox", "flax", "hypothesis", "libcst", "numpyro", "optax", "pandas",
-        "pyarrow", "pytest", "yaml"
+        "pyarrow", "pytest", "uv", "yaml"
     }  # fmt: skip
 
 

@@ -55,15 +55,21 @@ def test_all_is_well_here(doctor, monkeypatch):
     assert printed.splitlines()[-1] == "all is well"
 
 
-def test_a_jax_that_the_engine_refuses(doctor, plant):
+def test_a_jax_that_the_engine_refuses_beside_a_module_of_the_users(
+    doctor, plant, tmp_path, monkeypatch
+):
+    (tmp_path / "reports.py").touch()
+    monkeypatch.chdir(tmp_path)
     plant("sitecustomize.py", "import jax\njax.__version__, jax.__version_info__ = '0.99', (0, 99)")
     status, found, printed = doctor()
     assert status == 1
     assert [side["side"] for side in found["sides"]] == ["jax-legacy", "jax-simplified"]
     assert all(side["holds"] for side in found["sides"])
     assert found["names_looked_at"] > 150
-    [problem] = found["problems"]
+    problem, collision = found["problems"]
     assert problem["what"].endswith("this is jax 0.99")
+    assert f"and so have you ({tmp_path}/reports.py)" in collision["what"]
+    assert collision["to_do"] == "rename yours"
     assert f"wrong: {problem['what']}" in printed
 
 

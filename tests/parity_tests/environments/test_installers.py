@@ -191,8 +191,7 @@ def test_settings_that_pip_cannot_read_are_said(settings, wheels):
 def test_without_uv_it_is_said_how_to_install_it(wheels, monkeypatch):
     monkeypatch.setitem(sys.modules, "uv", None)
     assert said_of("0.12.0.1") == [
-        "no environment of JAX 0.12.0.1: uv is not installed beside constparity: "
-        f"{sys.executable} -m pip install uv"
+        "no environment of JAX 0.12.0.1: making it needs uv: install constparity[environments]"
     ]
 
 

@@ -1,5 +1,7 @@
 """The linters of CI files find nothing in ours, and what is planted in them."""
 
+import json
+import os
 import re
 from pathlib import Path
 
@@ -12,7 +14,9 @@ from parity_tests.jobs.publish import ACTION, GITLAB, WORKFLOW, published
 from parity_tests.jobs.rendering import gitlab_jobs_of, workflow_of
 
 FILES = published()
-GUIDE = (Path(__file__).parents[3] / "docs" / "guide-ci.md").read_text("utf-8")
+ROOT = Path(__file__).parents[3]
+CHECKS = ROOT / ".github" / "workflows" / "checks.yml"
+GUIDE = (ROOT / "docs" / "guide-ci.md").read_text("utf-8")
 MARKED = "import parity_tests\n\n\n@parity_tests.program(args=())\ndef f():\n    pass\n"
 
 
@@ -36,8 +40,10 @@ def written(tmp_path):
     return write
 
 
-@pytest.fixture(params=["called", "own"])
+@pytest.fixture(params=["called", "own", "of this repository"])
 def workflow(request, rendered):
+    if request.param == "of this repository":
+        return CHECKS.read_text("utf-8")
     return FILES[WORKFLOW] if request.param == "called" else workflow_of(rendered)
 
 
@@ -49,6 +55,18 @@ def test_a_workflow_is_faultless(workflow, written):
 
 def test_actionlint_finds_nothing_in_a_workflow(workflow):
     assert ci_linters.actionlint(workflow) == ""
+
+
+def test_the_checks_of_this_repository_are_commands_that_there_are():
+    [job] = yaml.safe_load(CHECKS.read_text("utf-8"))["jobs"].values()
+    lists = re.findall(r"'(\[.*?\])'", job["strategy"]["matrix"]["command"])
+    commands = [command for each in lists for command in json.loads(each)]
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = [word for each in commands if each.startswith("make ") for word in each.split()[1:]]
+    assert [each for each in targets if not re.search(rf"^{each}:", makefile, re.M)] == []
+    assert [each for each in commands if not each.startswith("make ")] == [".ci/run"]
+    assert os.access(ROOT / ".ci" / "run", os.X_OK)
+    assert {"dist-check", "deep"} <= set(targets)
 
 
 def test_the_action_is_faultless(written):
