@@ -1,11 +1,16 @@
 """The documentation site, which `make docs` builds from the pages of this folder."""
 
+import contextlib
+import io
 import sys
 from importlib import metadata
 from pathlib import Path
 
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
+
+from parity_tests.cli.app import main
+from parity_tests.cli.commands import every_command
 
 ROOT = Path(__file__).parent.parent
 # `make docs` has npm fetch it; without it the site shows diagrams as text.
@@ -21,7 +26,7 @@ mermaid.run();
 
 project = "constparity"
 release = metadata.version("constparity")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.typer"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["example"]  # reports, which pages link to as files
 
 myst_heading_anchors = 4  # those of GitHub, where the same pages are read
@@ -49,7 +54,17 @@ def quick_start_is_the_readme(app: Sphinx, page: str, source: list[str]) -> None
         source[0] = source[0].replace("](../README.md", "](quick_start.md")
 
 
+def commands_print_their_help(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put what `--help-all` of each command prints behind the page of commands."""
+    if page == "cli":
+        for name in every_command():
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                main([*name.split(), "--help-all"])
+            source[0] += f"\n## {name}\n\n```text\n{printed.getvalue()}```\n"
+
+
 def setup(app: Sphinx) -> None:
     """Connect what the settings above cannot say."""
     app.add_lexer("mermaid", TextLexer)
     app.connect("source-read", quick_start_is_the_readme)
+    app.connect("source-read", commands_print_their_help)

@@ -24,7 +24,8 @@ def aa(
     context: typer.Context,
     targets: Targets = None,
     side: Annotated[
-        str, typer.Option(help="The side to compare with itself.", rich_help_panel=WHAT)
+        str,
+        typer.Option(metavar="SIDE", help="The side to compare with itself.", rich_help_panel=WHAT),
     ] = "jax-legacy",
     python: OnePython = None,
     *,

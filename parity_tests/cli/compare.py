@@ -90,7 +90,7 @@ def compare(
             fail("--attribute and --fail-on need the arrays of A.json; a store has none of them")
         if reporting.report_url:
             fail("--report-url is a link in a comment; --store writes its comparison as json alone")
-        texts = reporting.report or ()
+        texts = reporting.texts
         compare_stored(context, store, left, right, texts, display, exit_zero)
         return
     from parity_tests.evidence.saved import Saved

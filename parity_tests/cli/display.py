@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.options import OUTPUT
+from parity_tests.cli.help_pages import OUTPUT, RARE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +30,7 @@ Verbose = Annotated[
     typer.Option(
         "--verbose",
         "-v",
-        help="Print the reasons of all programs, also of those that a flip leaves alone.",
+        help="Print the reasons of all programs.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -38,8 +38,8 @@ NoColor = Annotated[
     bool,
     typer.Option(
         "--no-color",
-        help="Print plain text. The environment variable NO_COLOR leaves out the colours alone.",
-        rich_help_panel=OUTPUT,
+        help="Print plain text: no colours, as with the variable NO_COLOR, and nothing bold.",
+        rich_help_panel=RARE,
     ),
 ]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from parity_tests.cli.terminal import say
+from parity_tests.cli.terminal import say, spoken_left
 from reports.document import Items
 from reports.documents import plan
 from reports.rows.plan import STATES
@@ -54,7 +54,8 @@ class CampaignProgress:
         done, total, states = self.tally.done, self.tally.total, self.tally.states
         minutes = (time.monotonic() - self.begun) / 60
         rate = (done + at_work) / minutes if minutes else 0.0
-        left = _left((total - done - at_work) / rate) if rate else "time not known yet"
+        seconds = 60 * (total - done - at_work) / rate if rate else None
+        left = "time not known yet" if seconds is None else spoken_left(seconds)
         bad = [
             f"{states[state]:,} {state}"
             for state in STATES
@@ -66,11 +67,6 @@ class CampaignProgress:
         text += f"; now {now}" if now else ""
         # All are there when the last task has ended, and not when its programs have run.
         self.shown(done if done == total else min(int(done + at_work), total - 1), total, text)
-
-
-def _left(minutes: float) -> str:
-    """Say how long it takes still, the last minutes in seconds: it is not over at 0."""
-    return f"{minutes:.0f} min left" if minutes >= 2 else f"{max(1, minutes * 60):.0f} s left"
 
 
 def print_plan(console: Console, report: PlanReport, *, is_short: bool = False) -> None:

@@ -31,14 +31,17 @@ def reduce(
     metric: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help="What has to stay, as a report names it: outputs, const args, failure, ... "
             "Without it, what decided the verdict. With proof, why its forms are not proved one "
-            "computation."
+            "computation.",
         ),
     ] = None,
     beyond: Annotated[
         str,
-        typer.Option(help="With --metric outputs: worse than bitwise, ulp or tolerance."),
+        typer.Option(
+            metavar="RUNG", help="With --metric outputs: worse than bitwise, ulp or tolerance."
+        ),
     ] = "bitwise",
     output: Annotated[
         Path | None,

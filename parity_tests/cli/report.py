@@ -49,16 +49,16 @@ def report(
 
     Examples:
 
-      constparity report result.json --report html:report.html --report comment:comment.md
+      constparity report result.json --report html:out.html --report comment:out.md
 
-      constparity report result.json --report junit:- --fail-on different,slower:20%
+      constparity report result.json --report junit:- --fail-on slower:20%
 
       constparity report last --store runs.db --report html:report.html
     """
     import reports
     from reports.store.reading import load_run
 
-    if not reporting.report:
+    if not reporting.texts:
         fail("name a report, as in --report html:report.html")
     loaded = load_run(store, str(result)) if store else reports.load_result(result)
     kind = kind_of(loaded)

@@ -114,6 +114,16 @@ def write_reports(
     write_texts(context, console, requests, render)
 
 
+def write_data(
+    context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: object
+) -> None:
+    """Write a result that is no row as JSON: records by their fields."""
+    import pydantic_core
+
+    content = pydantic_core.to_json(result, indent=1, inf_nan_mode="strings") + b"\n"
+    write_texts(context, console, requests, lambda request: content)
+
+
 def write_texts(
     context: typer.Context,
     console: Console,
