@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 STYLES: Mapping[ProgramChangeOutcome, str] = {
     "newly different": "bold red",
-    "worse": "red",
+    "worse": "bold red",
     "gone": "yellow",
     "not comparable": "yellow",
-    "newly fixed": "bold green",
+    "newly fixed": "green",
     "better": "green",
     "new": "cyan",
     "within noise": "dim",

@@ -79,7 +79,7 @@ def print_diagnosis(console: Console, found: Diagnosis) -> None:
     for each in found.names:
         terminal.say(console, f"    {each.what}: {each.name}: {each.text}")
     for problem in found.problems:
-        terminal.say(console, f"wrong: {problem.what}", style="red")
+        terminal.say(console, f"wrong: {problem.what}", style="bold red")
         terminal.say(console, f"  -> {problem.to_do}")
     wrong = counted(len(found.problems), "problem")
     terminal.say(console, wrong if found.problems else "all is well", style="bold")

@@ -17,38 +17,13 @@ from rich.text import Text
 
 from parity_tests.run.estimates import spoken
 from reports.document import Tone
-from reports.rows import DriftCause, FlipAnswer, FlipOutcome, Side, Verdict
+from reports.rows import Side
+from reports.views import flip
+from reports.views.program import MARKS
 from reports.views.texts import visible
 
-STYLES: dict[Verdict, str] = {
-    "parity": "green",
-    "difference": "bold red",
-    "not repeatable": "yellow",
-    "could not compare": "yellow",
-}
-ANSWER_STYLES: dict[FlipAnswer, str] = {
-    "yes": "bold green",
-    "yes, at a price": "bold cyan",
-    "placed otherwise": "bold magenta",
-    "not known": "bold yellow",
-    "no": "bold red",
-}
-FLIP_STYLES: dict[FlipOutcome, str] = {
-    "safe": "green",
-    "safe but slower or larger": "yellow",
-    "numerics drift, explained": "cyan",
-    "placed otherwise": "magenta",
-    "not repeatable": "yellow",
-    "could not compare": "yellow",
-    "different": "bold red",
-}
-DRIFT_STYLES: dict[DriftCause, str] = {
-    "constant folding": "cyan",
-    "layout or fusion": "cyan",
-    "another program": "bold red",
-    "a bug": "bold red",
-    "not attributed": "yellow",
-}
+# The colours of the pages, by their tones. Each stands beside its word: nothing is told by a colour
+# alone, and what is bad is bold as well.
 TONE_STYLES: dict[Tone, str] = {
     "good": "green",
     "bad": "bold red",
@@ -56,6 +31,10 @@ TONE_STYLES: dict[Tone, str] = {
     "note": "cyan",
     "": "",
 }
+STYLES = {verdict: TONE_STYLES[tone] for verdict, (_, tone) in MARKS.items()}
+ANSWER_STYLES = {answer: TONE_STYLES[tone] for answer, tone in flip.ANSWER_TONES.items()}
+FLIP_STYLES = {outcome: TONE_STYLES[tone] for outcome, tone in flip.TONES.items()}
+DRIFT_STYLES = {cause: TONE_STYLES[tone] for cause, tone in flip.CAUSE_TONES.items()}
 _BAR = 10  # columns of a progress bar
 _BAR_LENGTH = 47  # the bar, its numbers, its time, the time left, and the blanks between them
 _LEAST_TEXT = 60  # of what says more than the step, and may be broken
@@ -217,7 +196,7 @@ def progress(
     command does until its first step; a line says so after two seconds.
     """
     console = console or error_console()
-    if not (console.is_terminal and console.file.isatty()):
+    if not (console.is_terminal and console.file.isatty()) or console.is_dumb_terminal:
         lines = _plain(console) if every is None else _lines(console, every)
         silence = threading.Timer(_SOON, say, (console, first))
         silence.daemon = True
