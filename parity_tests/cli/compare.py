@@ -125,7 +125,8 @@ def compare_stored(
     from parity_tests.run.compare_runs import compare_runs
 
     requests = checked_reports(context, reports, formats_of("comparison"))
-    found = compare_runs(_read(store, left), _read(store, right))
+    with display.progress(first=f"reading {left} and {right}"):
+        found = compare_runs(_read(store, left), _read(store, right))
     console = display.console()
     print_comparison(console, found, details=display.details)
     write_reports(context, console, requests, found)

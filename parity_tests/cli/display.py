@@ -68,10 +68,10 @@ class Display:
         return terminal.console(has_color=not self.no_color)
 
     @contextmanager
-    def progress(self, *, every: float | None = None) -> Iterator[Shown]:
+    def progress(self, *, every: float | None = None, first: str = "") -> Iterator[Shown]:
         """Show how far a command is, on stderr; with -q nothing is shown.
 
-        `every` is as in `terminal.progress`.
+        `every` and `first` are as in `terminal.progress`.
         """
         from parity_tests.cli import terminal
 
@@ -79,5 +79,5 @@ class Display:
             yield terminal.Shown()
             return
         console = terminal.error_console(has_color=not self.no_color)
-        with terminal.progress(console, every=every) as shown:
+        with terminal.progress(console, every=every, first=first) as shown:
             yield shown

@@ -103,7 +103,8 @@ def show(
     requests = reporting.requests(context)
     file = _store_of(context, store)
     display = Display(verbose=verbose, no_color=no_color)
-    found, campaign = find_run(file, run), load_run(file, run)
+    with display.progress(first=f"reading {file}"):
+        found, campaign = find_run(file, run), load_run(file, run)
     console = display.console()
     print_runs(console, [found], 1)
     run_view.print_campaign(console, campaign, details=display.details)
@@ -168,8 +169,10 @@ def trend(
         raise typer.BadParameter(f"no metric {metric!r}; the metrics are {', '.join(METRICS)}")
     requests = reporting.requests(context)
     file = _store_of(context, store)
-    found = trend_of(file, metric, program=program, over=over.value, last=last)
-    console = Display(no_color=no_color).console()
+    display = Display(no_color=no_color)
+    with display.progress(first=f"reading {file}"):
+        found = trend_of(file, metric, program=program, over=over.value, last=last)
+    console = display.console()
     print_trend(console, found)
     of_json = [each for each in requests if each.format == "json"]
     plots = [each for each in requests if each.format == "svg"]

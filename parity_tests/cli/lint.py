@@ -106,6 +106,7 @@ def lint(
             raise
         fail("reading Python sources needs libcst: install constparity[lint]")
     from parity_tests.cli.report_option import write_texts
+    from parity_tests.cli.terminal import SOON
 
     if explain is not None:
         print(_explanation(explain))
@@ -131,7 +132,8 @@ def lint(
         changed.append(file)
 
     at_least = Confidence[confidence.value.upper()]
-    result = run_lint(paths, codes, at_least, change if fix or diff else None)
+    with display.progress(every=SOON, first="looking for Python files") as shown:
+        result = run_lint(paths, codes, at_least, change if fix or diff else None, shown)
     if not diff:
         print_findings(result)
     _print_rest(console, result, changed, quiet=quiet, diff=diff)

@@ -60,15 +60,16 @@ def report(
 
     if not reporting.texts:
         fail("name a report, as in --report html:report.html")
-    loaded = load_run(store, str(result)) if store else reports.load_result(result)
+    display = Display(quiet=quiet, no_color=no_color)
+    with display.progress(first=f"reading {result}"):
+        loaded = load_run(store, str(result)) if store else reports.load_result(result)
     kind = kind_of(loaded)
     of_proofs = kind.name == "proofs"
     rules = Judging(fail_on, of_proofs=of_proofs).rules
     requests = reporting.requests(context, of_proofs=of_proofs)
     _check_that_it_stays(store or result, requests)
     check_for(requests, kind)
-    console = Display(quiet=quiet, no_color=no_color).console()
-    write_reports(context, console, requests, loaded, rules)
+    write_reports(context, display.console(), requests, loaded, rules)
 
 
 def _check_that_it_stays(result: Path, requests: Sequence[ReportRequest]) -> None:

@@ -124,6 +124,15 @@ def write_data(
     write_texts(context, console, requests, lambda request: content)
 
 
+def _shown(context: typer.Context, what: str) -> contextlib.AbstractContextManager[object]:
+    from parity_tests.cli import terminal
+
+    if context.params.get("quiet"):
+        return contextlib.nullcontext()
+    console = terminal.error_console(has_color=not context.params.get("no_color"))
+    return terminal.progress(console, first=what)
+
+
 def write_texts(
     context: typer.Context,
     console: Console,
@@ -137,7 +146,8 @@ def write_texts(
     import reports
 
     for request in requests:
-        content = render(request)
+        with _shown(context, f"writing {request}"):  # a page of thousands of programs takes a while
+            content = render(request)
         if request.path is None:
             context.obj.output.write_bytes(reports.as_bytes(content))
             continue

@@ -38,7 +38,7 @@ DRIFT_STYLES = {cause: TONE_STYLES[tone] for cause, tone in flip.CAUSE_TONES.ite
 _BAR = 10  # columns of a progress bar
 _BAR_LENGTH = 47  # the bar, its numbers, its time, the time left, and the blanks between them
 _LEAST_TEXT = 60  # of what says more than the step, and may be broken
-_SOON = 2.0  # seconds that need no progress
+SOON = 2.0  # seconds that need no progress
 _MOST_LINES = 40  # of progress without a terminal, for each phase
 LETTERS: dict[Side, str] = {
     "legacy": "L",
@@ -142,20 +142,9 @@ class TimeLeft:
             self._total, self._first, self._begun = total, done, now
         self._last = done
         took = now - self._begun
-        if took < _SOON or not self._first < done < total:
+        if took < SOON or not self._first < done < total:
             return ""
-        return spoken_left((total - done) * took / (done - self._first))
-
-
-def spoken_left(seconds: float) -> str:
-    """Say how long the rest takes.
-
-    Example::
-
-        >>> spoken_left(200)
-        'about 3 min left'
-    """
-    return f"{spoken(seconds)} left"
+        return f"{spoken((total - done) * took / (done - self._first))} left"
 
 
 @dataclass
@@ -186,19 +175,19 @@ def progress(
     console: Console | None = None,
     *,
     every: float | None = None,
-    first: str = "loading the programs",
+    first: str = "",
 ) -> Iterator[Shown]:
     """Show a progress bar, or plain lines with the same text where the console is no terminal.
 
-    There is a line for each step, or for each fortieth where there are more steps. What takes hours
-    has a line every so many seconds instead, and the text whole, which has the time left in it. It
-    goes to stderr unless a console is given: stdout has the results alone. `first` is what the
-    command does until its first step; a line says so after two seconds.
+    There is a line for each step, or for each fortieth where there are more steps, or with `every`
+    one in so many seconds, with the text whole. It goes to stderr unless a console is given: stdout
+    has the results alone. `first` is what the command does until its first step; a line says so
+    after two seconds.
     """
-    console = console or error_console()
+    console, first = console or error_console(), first or "loading the programs"
     if not (console.is_terminal and console.file.isatty()) or console.is_dumb_terminal:
         lines = _plain(console) if every is None else _lines(console, every)
-        silence = threading.Timer(_SOON, say, (console, first))
+        silence = threading.Timer(SOON, say, (console, first))
         silence.daemon = True
         silence.start()
         shown = _OnConsole(console, lines, silence=silence)
@@ -221,9 +210,8 @@ def progress(
 
         def advance(done: int, total: int, text: str, left: str) -> None:
             description = _cut(visible(text), length).ljust(length)
-            shown = left if every is None else ""
             bar.update(
-                task, completed=done, total=total or None, description=description, left=shown
+                task, completed=done, total=total or None, description=description, left=left
             )
 
         yield _OnConsole(console, advance)
@@ -260,6 +248,6 @@ def _lines(console: Console, every: float) -> Callable[[int, int, str, str], Non
         nonlocal said
         if done == total or time.monotonic() - said >= every:
             said = time.monotonic()
-            say(console, f"{done:,}/{total:,}: {text}")
+            say(console, f"{done:,}/{total:,}: {text}{f', {left}' if left else ''}")
 
     return advance

@@ -165,7 +165,7 @@ def test_the_time_that_is_left_is_of_the_phase(monkeypatch):
 
 
 def test_a_pipe_is_told_what_takes_long_before_the_first_step(monkeypatch):
-    monkeypatch.setattr(terminal, "_SOON", 0.01)
+    monkeypatch.setattr(terminal, "SOON", 0.01)
     console = Console(file=io.StringIO(), width=80)
     with terminal.progress(console, first="reading runs.db") as advance:
         for _ in range(200):
