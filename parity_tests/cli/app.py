@@ -82,6 +82,8 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
             return Exit.USAGE
         complain("interrupted")
         return Exit.INTERRUPTED
+    except SystemExit as stop:  # a shell has asked what it completes
+        return Exit.USAGE if stop.code else Exit.PARITY
     except typer.Abort:
         complain("interrupted")
         return Exit.INTERRUPTED

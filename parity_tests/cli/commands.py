@@ -83,7 +83,7 @@ class Commands(Group):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the words; without any, show the first screen and leave with `Exit.USAGE`."""
-        if not args:
+        if not args and not ctx.resilient_parsing:  # as a shell that completes the first word
             print(FIRST_SCREEN, end="")
             raise typer.Exit(Exit.USAGE)
         parsed: list[str] = super().parse_args(ctx, args)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, get_type_hints
 
 import typer
 
+from parity_tests.cli import completion
 from parity_tests.cli.exit_codes import TRACEBACKS, fail
 from parity_tests.cli.help_pages import EXIT_STATUS, HOW, OUTPUT, RARE, WHAT, print_all
 from parity_tests.cli.report_option import checked_reports
@@ -46,12 +47,13 @@ Sides = Annotated[
     str | None,
     typer.Option(
         metavar="SIDES",
+        autocompletion=completion.one_of(completion.sides, behind=","),
         help="The sides to run, separated by commas.",
         show_default="all four",
         rich_help_panel=WHAT,
     ),
 ]
-# `with_options` puts the formats of the command into the text.
+# `with_options` adds the formats of the command to the text, and to what a shell completes.
 Report = Annotated[
     list[str] | None,
     typer.Option(
@@ -93,6 +95,7 @@ FailOn = Annotated[
     str | None,
     typer.Option(
         metavar="RULES",
+        autocompletion=completion.one_of(completion.rules, behind=","),
         help="What to exit with 1 for: different, placement, new-failure, not-compared (2), drift, "
         "slower:20%, larger:2x, hazard:donated, not-proved:parted, version-change. Default: "
         "fail-on of [tool.constparity] in pyproject.toml, else the first four.",
@@ -407,10 +410,10 @@ class _Taken:
         report: Any = Report
         if annotation is not report:
             return annotation
+        formats = self.formats.get("formats", Reporting.formats)
         told = copy.copy(report.__metadata__[0])
-        told.help = told.help.format(
-            formats=", ".join(self.formats.get("formats", Reporting.formats))
-        )
+        told.help = told.help.format(formats=", ".join(formats))
+        told.autocompletion = completion.one_of(lambda: [f"{each}:" for each in formats])
         return Annotated[report.__origin__, told]
 
 

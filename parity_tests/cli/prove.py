@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.completion import PLATFORMS, one_of, rules
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import nothing_collected
 from parity_tests.cli.options import (
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
     from reports.rows.proofs import Proofs
 
-_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
-
 
 def prove(
     context: typer.Context,
@@ -49,6 +48,7 @@ def prove(
         str | None,
         typer.Option(
             metavar="NAMES",
+            autocompletion=one_of(lambda: PLATFORMS, behind=","),
             help="Lower for these as well, as in cuda,tpu; no device is needed.",
             rich_help_panel=HOW,
         ),
@@ -67,6 +67,7 @@ def prove(
         str | None,
         typer.Option(
             metavar="RULES",
+            autocompletion=one_of(rules, behind=","),
             help="What to exit with 1 (different, new-failure: refuted) or 2 for: not-compared, "
             "not-proved:parted, not-proved:undecided, hazard, hazard:donated, placement. Default: "
             "fail-on of [tool.constparity] in pyproject.toml, else "
@@ -101,8 +102,8 @@ def prove(
     if len(on_sides) != 2:
         raise typer.BadParameter(f"a proof has two sides, got {sides!r}")
     named = tuple(filter(None, map(str.strip, (platforms or "").split(","))))
-    if wrong := [each for each in named if each not in _PLATFORMS]:
-        legal = ", ".join(_PLATFORMS)
+    if wrong := [each for each in named if each not in PLATFORMS]:
+        legal = ", ".join(PLATFORMS)
         raise typer.BadParameter(f"--platforms: no platform {wrong[0]!r}; they are {legal}")
     requests = reporting.requests(context, of_proofs=True)
     where = next(iter(interpreters([python] if python else ())), None)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.completion import one_of, programs
 from parity_tests.cli.exit_codes import Exit, nothing_collected
 from parity_tests.cli.help_pages import RARE, WHAT
 
@@ -24,6 +25,7 @@ Expression = Annotated[
     typer.Option(
         "-k",
         metavar="EXPRESSION",
+        autocompletion=one_of(programs),
         help="Only programs that match: -k 'scan and not grad'.",
         rich_help_panel=WHAT,
     ),

@@ -113,6 +113,11 @@ def test_debug_prints_the_traceback_below_before_or_behind_the_command(
     assert "File" not in capsys.readouterr().err
 
 
+def test_debug_prints_where_the_users_own_module_raises(folder, capsys):
+    assert app.main(["run", "raises.py", "--debug"]) == 4
+    assert 'raises.py", line 2, in load\n' in capsys.readouterr().err
+
+
 # -- --json ----------------------------------------------------------------------------------------
 
 _WITHOUT_RESULT = {
