@@ -1,5 +1,7 @@
 """The documentation site, which `make docs` builds from the pages of this folder."""
 
+import contextlib
+import io
 import subprocess
 import sys
 from importlib import metadata
@@ -8,6 +10,8 @@ from pathlib import Path
 from pygments.lexers.special import TextLexer
 from sphinx.application import Sphinx
 
+from parity_tests.cli.app import main
+from parity_tests.cli.commands import every_command
 from parity_tests.lint.rules import CODES, EXPLANATIONS, TITLES
 from parity_tests.suites import plugin
 from reports import frames
@@ -29,7 +33,7 @@ OF_THE_ROOT = {"quick_start": "README.md", "contributing": "CONTRIBUTING.md"}
 
 project = "constparity"
 release = metadata.version("constparity")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.typer"]
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
 # Reports, which pages link to as files; and pieces of the changelog.
 exclude_patterns = ["example", "changelog"]
 
@@ -120,9 +124,19 @@ def pages_from_elsewhere(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = source[0].replace("](../README.md", "](quick_start.md")
 
 
+def commands_print_their_help(app: Sphinx, page: str, source: list[str]) -> None:
+    """Put what `--help-all` of each command prints behind the page of commands."""
+    if page == "cli":
+        for name in every_command():
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                main([*name.split(), "--help-all"])
+            source[0] += f"\n## {name}\n\n```text\n{printed.getvalue()}```\n"
+
+
 def setup(app: Sphinx) -> None:
     """Connect what the settings above cannot say."""
     app.add_lexer("mermaid", TextLexer)
+    app.connect("source-read", commands_print_their_help)
     app.connect("source-read", options_of_pytest)
     app.connect("source-read", columns_of_tables)
     app.connect("source-read", explanations_of_lint)

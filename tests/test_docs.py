@@ -19,12 +19,11 @@ from types import ModuleType
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import typer
 
 import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
-from parity_tests.cli import app
+from parity_tests.cli import commands
 from parity_tests.lint.rules import CODES
 from reports import frames
 
@@ -192,13 +191,13 @@ def test_captured_arrays_prints_what_the_page_says():
 
 def unknown_words(page):
     """The commands and options of `constparity ...` in a text that the command line has not."""
-    commands = typer.main.get_command(app.app).commands
     for written in re.findall(r"`constparity ([^`]+)`", page):
         name, *words = shlex.split(written.split(" -- ")[0])
-        if name not in commands:
+        if name not in commands.every_command():
             yield name
             continue
-        known = {option for parameter in commands[name].params for option in parameter.opts}
+        params = commands.command_named(name).params
+        known = {option for parameter in params for option in parameter.opts}
         yield from (word for word in words if word.startswith("-") and word not in known)
 
 

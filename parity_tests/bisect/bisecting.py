@@ -17,6 +17,7 @@ from parity_tests.bisect.search import Question, Search, bound
 from parity_tests.bisect.sites import Flips, Site
 from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.observe.environment import version
+from parity_tests.run.estimates import spoken
 from reports.rows.bisection import (
     BisectAnswer,
     Bisection,
@@ -24,6 +25,7 @@ from reports.rows.bisection import (
     BlamedSite,
     StockEnds,
 )
+from reports.views.texts import counted
 
 _NONE, _ALL = Flips.of("none"), Flips.of("all")
 _LEAVES_STATE = (
@@ -278,15 +280,25 @@ class Bisecting:
         kept = self.kept.runs_of(str(flips))
         if len(kept) >= number:
             return kept[number - 1]
-        self.progress(words)
+        self._tell(words)
         return self._kept(str(flips), self.runner.flipped(flips))
+
+    def _tell(self, words: str) -> None:
+        """Tell what is run now, and how long the rest takes at most, by the runs so far."""
+        runs = self.kept.all_runs()
+        more = self._bound * self._repeats - len(runs)
+        if runs and self.kept.sites and more > 0:
+            seconds = sum(each.seconds for each in runs) / len(runs)
+            left = spoken(more * seconds / self.at_once)
+            words += f"; at most {counted(more, 'run')} for one cause, {left} left"
+        self.progress(words)
 
     def _stock(self, *, flag: bool, number: int = 1) -> KeptRun:
         name = f"stock {'on' if flag else 'off'}"
         kept = self.kept.runs_of(name)
         if len(kept) >= number:
             return kept[number - 1]
-        self.progress(f"on stock JAX, flag {'on' if flag else 'off'}")
+        self._tell(f"on stock JAX, flag {'on' if flag else 'off'}")
         return self._kept(name, self.runner.on_stock(flag=flag))
 
     def _kept(self, name: str, ended: Ended) -> KeptRun:

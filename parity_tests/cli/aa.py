@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.completion import one_of, sides
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, code_of, interrupted, nothing_collected
 from parity_tests.cli.options import HOW, WHAT, Reporting, Resume, Targets
@@ -24,7 +25,13 @@ def aa(
     context: typer.Context,
     targets: Targets = None,
     side: Annotated[
-        str, typer.Option(help="The side to compare with itself.", rich_help_panel=WHAT)
+        str,
+        typer.Option(
+            metavar="SIDE",
+            autocompletion=one_of(sides),
+            help="The side to compare with itself.",
+            rich_help_panel=WHAT,
+        ),
     ] = "jax-legacy",
     python: OnePython = None,
     *,

@@ -1,8 +1,7 @@
-"""The command line: the commands in the order of `--help`, and what the process exits with."""
+"""The command line as a whole: its own options, and what the process exits with."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import signal
 import sys
@@ -10,39 +9,14 @@ import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from parity_tests.cli.aa import aa
-from parity_tests.cli.bench import bench
-from parity_tests.cli.bisect import bisect
-from parity_tests.cli.campaign import campaign
-from parity_tests.cli.compare import compare
-from parity_tests.cli.culprit import culprit
-from parity_tests.cli.doctor import doctor
-from parity_tests.cli.environments import environments
-from parity_tests.cli.exit_codes import Exit, complain
-from parity_tests.cli.explain import explain
-from parity_tests.cli.export import export
-from parity_tests.cli.fuzz import fuzz
-from parity_tests.cli.history import history
-from parity_tests.cli.init import init
-from parity_tests.cli.lint import lint
-from parity_tests.cli.matrix import matrix
-from parity_tests.cli.merge import merge
-from parity_tests.cli.options import with_options
-from parity_tests.cli.prove import prove
-from parity_tests.cli.reduce import reduce
-from parity_tests.cli.report import report
-from parity_tests.cli.run import run
-from parity_tests.cli.schema import schema
-from parity_tests.cli.scorecard import scorecard
-from parity_tests.cli.sites import sites
+from parity_tests.cli.commands import Commands
+from parity_tests.cli.exit_codes import TRACEBACKS, Exit, complain
+from parity_tests.cli.options import Debug, HelpAll
 from parity_tests.cli.streams import LastingStream, lasting_streams
-from parity_tests.cli.sweep import sweep
-from parity_tests.cli.tune import tune
-from parity_tests.cli.watch import watch
 
 
 @dataclass
@@ -57,11 +31,14 @@ class _Outcome:
     store: Path | None = None  # of `history`, where it is named before the subcommand
 
 
+# The base of what typer raises where options or arguments are wrong; it has no public name.
+_MisuseError: Any = typer.BadParameter.__mro__[1]
+
 app = typer.Typer(
     name="constparity",
-    no_args_is_help=True,
+    cls=Commands,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},  # of all commands
 )
 
@@ -95,18 +72,26 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
     hangs_up = signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
     if hangs_up:
         signal.signal(signal.SIGHUP, signal.default_int_handler)
+    TRACEBACKS.set(False)
     try:
         # The name is part of what a shell completes, however the process was started.
-        app(args=arguments, prog_name="constparity", obj=outcome)
-    except SystemExit as stop:
-        if stop.code in (0, None):
+        code = app(args=arguments, prog_name="constparity", obj=outcome, standalone_mode=False)
+        if code in (0, None):
             return outcome.code
-        if stop.code in (2, Exit.USAGE):
+        if code == Exit.USAGE:
             return Exit.USAGE
+        complain("interrupted")
+        return Exit.INTERRUPTED
+    except SystemExit as stop:  # a shell has asked what it completes
+        return Exit.USAGE if stop.code else Exit.PARITY
+    except typer.Abort:
         complain("interrupted")
         return Exit.INTERRUPTED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    except _MisuseError as error:
+        complain(_of_misuse(error))
+        return Exit.USAGE
     except _of_usage() as error:
         complain(str(error))
         return Exit.USAGE
@@ -115,16 +100,23 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
             return _internal_error()
         complain(str(error))
         return Exit.INTERNAL_ERROR
-    except _of_usage() as error:
-        complain(str(error))
-        return Exit.USAGE
     except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
         return _internal_error()
     finally:
         signal.signal(signal.SIGTERM, before)
         if hangs_up:
             signal.signal(signal.SIGHUP, signal.SIG_DFL)
-    return outcome.code
+
+
+def _of_misuse(error: Any) -> str:
+    """Say what is wrong with options or arguments, and where to read on."""
+    text = error.format_message().removeprefix("Invalid value: ").removesuffix(".")
+    if meant := getattr(error, "possibilities", None):
+        text = f"no option {error.option_name!r}; did you mean {' or '.join(meant)}?"
+    elif hasattr(error, "option_name"):
+        text = text.replace("No such option: ", "no option ")
+    path = error.ctx.command_path if error.ctx is not None else "constparity"
+    return f"{text[0].lower()}{text[1:]}\n  -> `{path} --help` says what there is"
 
 
 def _of_usage() -> tuple[type[Exception], ...]:
@@ -174,55 +166,12 @@ def constparity(
             "--version", "-V", callback=_print_version, is_eager=True, help="Print it and exit."
         ),
     ] = False,
+    _debug: Debug = False,
+    _help_all: HelpAll = False,
 ) -> None:
     """Compare the two ways in which JAX handles closed-over constants.
 
-    Exit status: 0 nothing breaks, 1 a flip of the default breaks or changes a program or our
-    pipelines differ from stock JAX (see --fail-on), 2 could not compare or not repeatable,
-    3 internal error, 4 usage, 5 nothing collected.
+    Exit status: 0 nothing breaks, 1 a flip of the default breaks or changes a program, or our
+    pipelines differ from stock JAX (--fail-on), 2 could not compare or not repeatable, 3 internal
+    error, 4 usage, 5 nothing collected, 130 interrupted.
     """
-
-
-for command in (
-    run,
-    watch,
-    prove,
-    campaign,
-    merge,
-    explain,
-    matrix,
-    compare,
-    report,
-    fuzz,
-    aa,
-    bench,
-    bisect,
-    sites,
-    culprit,
-    sweep,
-    tune,
-    reduce,
-    init,
-    lint,
-    scorecard,
-    doctor,
-    schema,
-):
-    app.command()(with_options(command))
-app.add_typer(export, name="export")
-app.add_typer(history, name="history")
-app.add_typer(environments, name="environments")
-
-
-def _flowing(text: str | None) -> str:
-    """Join the lines of each paragraph, which the terminal breaks by its width; examples stay."""
-    paragraphs = inspect.cleandoc(text or "").split("\n\n")
-    return "\n\n".join(
-        each if each.startswith(" ") else each.replace("\n", " ") for each in paragraphs
-    )
-
-
-for group in (app, export, history, environments):
-    for told in (*group.registered_commands, group.registered_callback):
-        if told is not None:
-            told.help = _flowing(told.callback.__doc__ if told.callback else "")

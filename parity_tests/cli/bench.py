@@ -9,6 +9,7 @@ import typer
 
 from parity_tests.cli.display import NoColor
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
+from parity_tests.cli.options import Reporting
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
@@ -33,18 +34,14 @@ def bench(
     full: Annotated[
         bool, typer.Option("--full", help="Also 10,000 equations and 1,000 closures.")
     ] = False,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND:PATH", help=f"Write {', '.join(formats_of('bench'))}. Repeatable."
-        ),
-    ] = None,
     timeout: Annotated[
         float,
         typer.Option(
             min=0.1, metavar="SECONDS", help="From one measurement of a process to its next."
         ),
     ] = 1800.0,
+    *,
+    reporting: Annotated[Reporting, formats_of("bench")],
     no_color: NoColor = False,
 ) -> None:
     """Measure what the engine costs beside stock JAX, each figure with its target.
@@ -58,18 +55,18 @@ def bench(
 
       constparity bench
 
-      constparity bench --rows 1,3 --rounds 8 --report json:bench.json --report md:bench.md
+      constparity bench --rows 1,3 --rounds 8 --json > bench.json
     """
     from parity_tests.bench import runner
     from parity_tests.cli import terminal
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.run.estimates import spoken
     from reports.rows.bench import BenchQuestion
 
     check_engine_runs("bench")
     if quick and full:
         fail("--quick and --full contradict each other: give one of them")
-    requests = checked_reports(context, report or (), formats_of("bench"))
+    requests = reporting.requests(context)
     question = BenchQuestion(
         rows=_parse_rows(rows),
         rounds=rounds,

@@ -13,7 +13,7 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
-from parity_tests.cli.options import OUTPUT
+from parity_tests.cli.options import Reporting
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ def bisect(
         typer.Option(
             metavar="KEY",
             help="Inline these arrays whatever is flipped, as in model.py:31, model.py:Model.* or "
-            "'float32\\[64,64] model.py:31'. Repeatable.",
+            "'float32[64,64] model.py:31'. Repeatable.",
         ),
     ] = None,
     hoist: Annotated[
@@ -101,18 +101,11 @@ def bisect(
             help="Run by the shell before each run, to remove what an earlier one left behind.",
         ),
     ] = "",
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help=f"Write {', '.join(formats_of('bisection'))}. Repeatable.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
     anew: Annotated[
         bool, typer.Option("--anew", help="Use no runs of an interrupted search.")
     ] = False,
     *,
+    reporting: Annotated[Reporting, formats_of("bisection")],
     display: Display,
 ) -> None:
     """Find the lines that make a command fail once captured arrays are hoisted.
@@ -127,7 +120,7 @@ def bisect(
 
       constparity bisect -- pytest tests/test_model.py::test_loss
 
-      constparity bisect --until 'value:loss=(\\S+) 1e-5' -- python train.py --steps 10
+      constparity bisect --until 'value:loss=(\\S+) 1e-5' -- python train.py
     """
     from parity_tests.bisect.bisecting import Bisecting
     from parity_tests.bisect.kept_runs import KeptRuns, digest_of
@@ -141,12 +134,12 @@ def bisect(
     )
     from parity_tests.bisect.sites import Flips
     from parity_tests.cli import last_failed
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.cli.terminal import say
     from reports.documents.bisection import lines
 
     check_engine_runs("bisect")
-    requests = checked_reports(context, report or (), formats_of("bisection"))
+    requests = reporting.requests(context)
     try:
         how = Until.of(until)
         check_command(command)

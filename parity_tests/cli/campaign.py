@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,8 +12,8 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted
-from parity_tests.cli.options import HOW, OUTPUT, WHAT, ReportUrl, Store
-from parity_tests.cli.report_option import checked_reports, write_reports
+from parity_tests.cli.options import HOW, OUTPUT, WHAT, Reporting, Store
+from parity_tests.cli.report_option import write_reports
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
@@ -31,24 +30,7 @@ if TYPE_CHECKING:
 _FIRST_ANSWER_SECONDS = 30.0
 
 
-@dataclass(frozen=True)
-class PlanReporting:
-    """Which reports of a planned campaign a command writes."""
-
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help=f"Write a report: {', '.join(formats_of('planned campaign'))}. Repeatable.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None
-    report_url: ReportUrl = None
-
-    def requests(self, context: typer.Context) -> list[ReportRequest]:
-        """Check the options, as `checked_reports` does."""
-        formats = formats_of("planned campaign")
-        return checked_reports(context, self.report or (), formats, link=self.report_url or "")
+PlanReporting = Annotated[Reporting, formats_of("planned campaign")]
 
 
 def campaign(
@@ -95,7 +77,7 @@ def campaign(
         typer.Option(
             metavar="ADDRESS",
             help="Run tasks on the workers of a Dask scheduler, as in tcp://node-1:8786. Needs "
-            "constparity\\[cluster].",
+            "constparity[cluster].",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -171,7 +153,7 @@ def campaign(
     from reports.store.plan_report import find_plan, plan_report
 
     display = Display(quiet=quiet, no_color=no_color)
-    if list_ is not None and (reporting.report or reporting.report_url):
+    if list_ is not None and (reporting.texts or reporting.report_url):
         fail("--list prints names and writes no report: leave out --report and --report-url")
     requests = reporting.requests(context)
     file = store or spec.with_suffix(".db")

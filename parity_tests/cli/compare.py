@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 STYLES: Mapping[ProgramChangeOutcome, str] = {
     "newly different": "bold red",
-    "worse": "red",
+    "worse": "bold red",
     "gone": "yellow",
     "not comparable": "yellow",
-    "newly fixed": "bold green",
+    "newly fixed": "green",
     "better": "green",
     "new": "cyan",
     "within noise": "dim",
@@ -90,7 +90,7 @@ def compare(
             fail("--attribute and --fail-on need the arrays of A.json; a store has none of them")
         if reporting.report_url:
             fail("--report-url is a link in a comment; --store writes its comparison as json alone")
-        texts = reporting.report or ()
+        texts = reporting.texts
         compare_stored(context, store, left, right, texts, display, exit_zero)
         return
     from parity_tests.evidence.saved import Saved
@@ -125,7 +125,8 @@ def compare_stored(
     from parity_tests.run.compare_runs import compare_runs
 
     requests = checked_reports(context, reports, formats_of("comparison"))
-    found = compare_runs(_read(store, left), _read(store, right))
+    with display.progress(first=f"reading {left} and {right}"):
+        found = compare_runs(_read(store, left), _read(store, right))
     console = display.console()
     print_comparison(console, found, details=display.details)
     write_reports(context, console, requests, found)

@@ -9,7 +9,7 @@ import typer
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, code_of, fail
 from parity_tests.cli.experiments import ask_with_progress
-from parity_tests.cli.options import OneTarget
+from parity_tests.cli.options import OneTarget, Reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,15 +21,22 @@ def culprit(
     context: typer.Context,
     target: OneTarget,
     metric: Annotated[
-        str, typer.Option(help="What differs: outputs, compile, memory or call.")
+        str, typer.Option(metavar="NAME", help="What differs: outputs, compile, memory or call.")
     ] = "outputs",
     beyond: Annotated[
         str,
-        typer.Option(help="Outputs differ that are worse than this: bitwise, ulp or tolerance."),
+        typer.Option(
+            metavar="RUNG",
+            help="Outputs differ that are worse than this: bitwise, ulp or tolerance.",
+        ),
     ] = "bitwise",
     factor: Annotated[
         float,
-        typer.Option(min=1.0, help="Bytes and seconds differ that are this many times each other."),
+        typer.Option(
+            min=1.0,
+            metavar="F",
+            help="Bytes and seconds differ that are this many times each other.",
+        ),
     ] = 1.5,
     samples: Annotated[int, typer.Option(min=1, metavar="N", help="Times are medians of N.")] = 5,
     timeout: Annotated[
@@ -39,6 +46,8 @@ def culprit(
         bool,
         typer.Option("--exit-zero", help="Exit with 0 whatever the verdict; errors still count."),
     ] = False,
+    *,
+    reporting: Annotated[Reporting, ("json",)],
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -57,11 +66,13 @@ def culprit(
     """
     from pydantic import ValidationError
 
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.experiments import in_worker
     from reports.rows.experiments import CulpritQuestion
 
     check_engine_runs("culprit")
     display = Display(quiet=quiet, no_color=no_color)
+    requests = reporting.requests(context)
     try:
         question = CulpritQuestion.model_validate(
             {"metric": metric, "beyond": beyond, "factor": factor, "samples": samples}
@@ -77,8 +88,11 @@ def culprit(
     )
     if found is None:
         return
-    print_culprits(display.console(), found)
-    context.obj.code = Exit.PARITY if exit_zero else code_of(found.verdict)
+    console = display.console()
+    print_culprits(console, found)
+    write_reports(context, console, requests, found)
+    code = Exit.PARITY if exit_zero else code_of(found.verdict)
+    context.obj.code = max(context.obj.code, code)
 
 
 def print_culprits(console: Console, found: CulpritFound) -> None:

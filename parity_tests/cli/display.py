@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.options import OUTPUT
+from parity_tests.cli.help_pages import OUTPUT, RARE
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +30,7 @@ Verbose = Annotated[
     typer.Option(
         "--verbose",
         "-v",
-        help="Print the reasons of all programs, also of those that a flip leaves alone.",
+        help="Print the reasons of all programs.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -38,8 +38,8 @@ NoColor = Annotated[
     bool,
     typer.Option(
         "--no-color",
-        help="Print plain text. The environment variable NO_COLOR leaves out the colours alone.",
-        rich_help_panel=OUTPUT,
+        help="Print plain text: no colours, as with the variable NO_COLOR, and nothing bold.",
+        rich_help_panel=RARE,
     ),
 ]
 
@@ -68,10 +68,10 @@ class Display:
         return terminal.console(has_color=not self.no_color)
 
     @contextmanager
-    def progress(self, *, every: float | None = None) -> Iterator[Shown]:
+    def progress(self, *, every: float | None = None, first: str = "") -> Iterator[Shown]:
         """Show how far a command is, on stderr; with -q nothing is shown.
 
-        `every` is as in `terminal.progress`.
+        `every` and `first` are as in `terminal.progress`.
         """
         from parity_tests.cli import terminal
 
@@ -79,5 +79,5 @@ class Display:
             yield terminal.Shown()
             return
         console = terminal.error_console(has_color=not self.no_color)
-        with terminal.progress(console, every=every) as shown:
+        with terminal.progress(console, every=every, first=first) as shown:
             yield shown

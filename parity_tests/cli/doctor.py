@@ -9,6 +9,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor
 from parity_tests.cli.exit_codes import Exit
+from parity_tests.cli.options import Reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,10 +27,8 @@ def doctor(
             "Nothing is installed there. Repeatable. Without it, the Python of constparity.",
         ),
     ] = None,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(metavar="json:PATH", help="Write what was found as JSON. Repeatable."),
-    ] = None,
+    *,
+    reporting: Annotated[Reporting, ("json",)],
     no_color: NoColor = False,
 ) -> None:
     """Say what is installed here, whether all of it works together, and what to do if not.
@@ -49,11 +48,11 @@ def doctor(
 
       constparity doctor --python ~/jax-0.12/bin/python
     """
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.diagnosis.diagnose import diagnose
     from parity_tests.diagnosis.records import Diagnoses
 
-    requests = checked_reports(context, report or (), formats=("json",))
+    requests = reporting.requests(context)
     display = Display(no_color=no_color)
     console = display.console()
     found = []
@@ -80,7 +79,7 @@ def print_diagnosis(console: Console, found: Diagnosis) -> None:
     for each in found.names:
         terminal.say(console, f"    {each.what}: {each.name}: {each.text}")
     for problem in found.problems:
-        terminal.say(console, f"wrong: {problem.what}", style="red")
+        terminal.say(console, f"wrong: {problem.what}", style="bold red")
         terminal.say(console, f"  -> {problem.to_do}")
     wrong = counted(len(found.problems), "problem")
     terminal.say(console, wrong if found.problems else "all is well", style="bold")

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.exit_codes import complain, fail
+from parity_tests.cli.help_pages import Command, Group
+from parity_tests.cli.options import Reporting, with_options
 from parity_tests.cli.python_option import WithPackages, pythons_of
 
 if TYPE_CHECKING:
@@ -15,11 +17,12 @@ if TYPE_CHECKING:
 
     from parity_tests.environments.store import Kept
 
-environments = typer.Typer(invoke_without_command=True)
+environments = typer.Typer(cls=Group, add_completion=False, rich_markup_mode=None)
 
 
-@environments.callback()
-def _list(context: typer.Context) -> None:
+@environments.callback(invoke_without_command=True)
+@with_options
+def _list(context: typer.Context, reporting: Annotated[Reporting, ("json",)]) -> None:
     """List the environments that --jax has made; make and remove them.
 
     Examples:
@@ -35,19 +38,27 @@ def _list(context: typer.Context) -> None:
     if context.invoked_subcommand is not None:
         return
     from parity_tests.cli import terminal
+    from parity_tests.cli.report_option import write_data
     from parity_tests.environments import store
 
+    requests = reporting.requests(context)
     console = terminal.console()
     found = store.kept(store.store_folder())
-    if not found:
-        terminal.say(console, f"no environments in {store.store_folder()}")
-        return
     sizes = {each.name: store.size(each.path) for each in found}
-    terminal.say(console, f"{_megabytes(sum(sizes.values()))} in {store.store_folder()}")
-    console.print(_table(found, sizes))
+    if found:
+        terminal.say(console, f"{_megabytes(sum(sizes.values()))} in {store.store_folder()}")
+        console.print(_table(found, sizes))
+    else:
+        terminal.say(console, f"no environments in {store.store_folder()}")
+    listed = [
+        {"name": each.name, "bytes": sizes[each.name], "environment": each.environment}
+        for each in found
+    ]
+    write_data(context, console, requests, {"environments": listed})
 
 
-@environments.command()
+@environments.command(cls=Command)
+@with_options
 def make(
     context: typer.Context,
     versions: Annotated[
@@ -63,13 +74,14 @@ def make(
 
       constparity environments make 0.12.0.1 --with flax
 
-      pytest --constparity=jax-both --constparity-python="$(constparity environments make 0.9.2)"
+      constparity run my_model.py --python "$(constparity environments make 0.12)"
     """
     for python in pythons_of(context, versions, with_) or ():
         print(python)
 
 
-@environments.command()
+@environments.command(cls=Command)
+@with_options
 def remove(
     names: Annotated[
         list[str] | None,
@@ -83,7 +95,7 @@ def remove(
 
     Examples:
 
-      constparity environments remove jax-0.12.0.1-python3.13 jax-0.11.2-python3.13
+      constparity environments remove jax-0.12.0.1-python3.13
 
       constparity environments remove --all
     """

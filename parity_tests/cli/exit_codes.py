@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import traceback
+from contextvars import ContextVar
 from enum import IntEnum
 from typing import NoReturn
 
@@ -21,16 +23,24 @@ class Exit(IntEnum):
     INTERRUPTED = 130
 
 
+# The option --debug: what is complained of has its traceback below.
+TRACEBACKS = ContextVar("TRACEBACKS", default=False)
+
+
 def complain(message: str) -> None:
     """Print what went wrong on stderr; the control characters of a user's text are spelled out."""
     from reports.views.texts import visible
 
     print(f"constparity: {visible(message)}", file=sys.stderr)
+    if TRACEBACKS.get() and sys.exception() is not None:
+        traceback.print_exc()
 
 
 def fail(message: str) -> NoReturn:
     """Print how a command was used wrongly, and leave with `Exit.USAGE`."""
     complain(message)
+    if TRACEBACKS.get() and sys.exception() is None:
+        traceback.print_stack()
     raise typer.Exit(Exit.USAGE)
 
 
@@ -51,7 +61,10 @@ def check_engine_runs(command: str) -> None:
 
 def nothing_collected(context: typer.Context, named: str) -> None:
     """Say that there are no programs in what was named, and set the exit status of it."""
-    print(f"no programs in {named}", file=sys.stderr)
+    to_do = "mark functions with @program of parity_tests, or name one, as in my_model.py:step"
+    if " with " in named:  # a choice among its programs
+        to_do = "--list without the choice lists what there is"
+    complain(f"no programs in {named}: {to_do}")
     context.obj.code = Exit.NOTHING_COLLECTED
 
 

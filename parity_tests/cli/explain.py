@@ -11,6 +11,7 @@ from parity_tests.cli.options import (
     Jobs,
     Judging,
     ProgramTimeout,
+    Reporting,
     Sides,
     parse_sides,
 )
@@ -36,6 +37,7 @@ def explain(
     list_only: ListOnly = False,
     timeout: ProgramTimeout = 120.0,
     jobs: Jobs = None,
+    reporting: Annotated[Reporting, ("json",)],
     display: Display,
     judging: Judging,
 ) -> None:
@@ -52,6 +54,7 @@ def explain(
     if not (list_only or python or jobs):
         start_early(context, sides)
     from parity_tests.cli import explain_view
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.run.options import CampaignOptions
 
     on_sides, chosen = parse_sides(sides), choosing.choose(targets)
@@ -59,6 +62,7 @@ def explain(
     if list_only:
         list_programs(context, display.console(), chosen, timeout, where)
         return
+    requests = reporting.requests(context)
     options = CampaignOptions(
         sides=on_sides, python=where, timeout=timeout, steady_calls=0, processes=jobs
     )
@@ -66,4 +70,5 @@ def explain(
     if result is not None:
         console = display.console()
         explain_view.print_explanation(console, result, details=display.details)
+        write_reports(context, console, requests, result, judging.rules)
         exit_by_rules(context, console, result, judging, display)

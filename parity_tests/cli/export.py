@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.exit_codes import check_engine_runs, fail
+from parity_tests.cli.help_pages import Command, Group
+from parity_tests.cli.options import Reporting, with_options
 
 if TYPE_CHECKING:
     from engine.artifacts.container import Container
@@ -16,20 +18,25 @@ if TYPE_CHECKING:
 
 _LARGE = 2**28  # bytes that take seconds to read
 
-export = typer.Typer(no_args_is_help=True, help="Look at the files of hoisted exports.")
+export = typer.Typer(cls=Group, add_completion=False, rich_markup_mode=None)
 
 
 @export.callback()
+@with_options
 def _export() -> None:
     """Look at the files of hoisted exports."""
 
 
-@export.command()
+@export.command(cls=Command)
+@with_options
 def inspect(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `save` of an export wrote.")],
     module: Annotated[
         bool, typer.Option("--module", help="Print the StableHLO of the programs, too.")
     ] = False,
+    *,
+    reporting: Annotated[Reporting, ("json",)],
 ) -> None:
     """Show the programs and the constants of an exported file, with sizes and versions.
 
@@ -50,8 +57,10 @@ def inspect(
     from engine.artifacts import reader
     from engine.artifacts.manifest import Manifest
     from parity_tests.cli import terminal
+    from parity_tests.cli.report_option import write_data
     from reports.views.figures import humanise_bytes
 
+    requests = reporting.requests(context)
     try:
         container = containers.parse(containers.mapped(file))
         manifest = Manifest.of(container)
@@ -72,6 +81,7 @@ def inspect(
         terminal.say(console, terminal.on_one_line(line))
     for text in modules if module else ():
         console.print(text, highlight=False, markup=False, soft_wrap=True)
+    write_data(context, console, requests, manifest)
 
 
 def _module(exported: HoistedExport, order: int) -> str:

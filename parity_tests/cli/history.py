@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display, NoColor, Verbose
+from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.help_pages import Command, Group
 from parity_tests.cli.options import Judging, Reporting, Store, needs_store, with_options
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from reports.rows.history import StoredRun, Trend
 
-history = typer.Typer(no_args_is_help=False, rich_markup_mode="rich")
+history = typer.Typer(cls=Group, add_completion=False, rich_markup_mode=None)
 
 _SHOWN = 20
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -29,10 +31,13 @@ Last = Annotated[
 
 
 @history.callback(invoke_without_command=True)
+@with_options
 def list_them(
     context: typer.Context,
     store: Store = None,
     last: Last = _SHOWN,
+    *,
+    reporting: Annotated[Reporting, ("json",)],
     no_color: NoColor = False,
 ) -> None:
     """List the runs that `constparity run --store FILE` has kept.
@@ -49,20 +54,26 @@ def list_them(
 
       constparity history show last --store runs.db --report html:run.html
 
-      constparity history trend --store runs.db --metric compile --report svg:compile.svg
+      constparity history trend --store runs.db --metric compile --report svg:a.svg
 
       constparity compare last~1 last --store runs.db
     """
     if context.invoked_subcommand is not None:
+        if reporting.texts:
+            fail(f"--report and --json stand behind the subcommand {context.invoked_subcommand}")
         context.obj.store = store
         return
+    from parity_tests.cli.report_option import write_data
     from reports.store.reading import list_runs
 
+    requests = reporting.requests(context)
     runs = list_runs(store or needs_store())
-    print_runs(Display(no_color=no_color).console(), runs, last)
+    console = Display(no_color=no_color).console()
+    print_runs(console, runs, last)
+    write_data(context, console, requests, {"runs": runs[-last:]})
 
 
-@history.command()
+@history.command(cls=Command)
 @with_options
 def show(
     context: typer.Context,
@@ -83,7 +94,7 @@ def show(
 
       constparity history show 3 --store runs.db
 
-      constparity history show last --store runs.db --report json:run.json --report html:run.html
+      constparity history show last --store runs.db --json > run.json
     """
     from parity_tests.cli import run_view
     from parity_tests.cli.report_option import write_reports
@@ -92,7 +103,8 @@ def show(
     requests = reporting.requests(context)
     file = _store_of(context, store)
     display = Display(verbose=verbose, no_color=no_color)
-    found, campaign = find_run(file, run), load_run(file, run)
+    with display.progress(first=f"reading {file}"):
+        found, campaign = find_run(file, run), load_run(file, run)
     console = display.console()
     print_runs(console, [found], 1)
     run_view.print_campaign(console, campaign, details=display.details)
@@ -106,7 +118,8 @@ class Over(enum.StrEnum):
     JAX = "jax"
 
 
-@history.command()
+@history.command(cls=Command)
+@with_options
 def trend(
     context: typer.Context,
     store: Store = None,
@@ -122,15 +135,16 @@ def trend(
         str, typer.Option(metavar="NAME", help="Of one program; without it the sum of all.")
     ] = "",
     over: Annotated[
-        Over, typer.Option(help="Each run with its commit, or the last run on each JAX.")
+        Over,
+        typer.Option(
+            metavar="commit|jax", help="Each run with its commit, or the last run on each JAX."
+        ),
     ] = Over.COMMIT,
     last: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="The last N runs.", show_default="all")
     ] = None,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(metavar="svg:PATH", help="Write the lines as a plot. Repeatable."),
-    ] = None,
+    *,
+    reporting: Annotated[Reporting, ("svg", "json")],
     no_color: NoColor = False,
 ) -> None:
     """Draw a metric over the runs of a store, in the terminal and as svg:PATH.
@@ -144,21 +158,26 @@ def trend(
 
       constparity history trend --store runs.db --metric compile --program step
 
-      constparity history trend --store runs.db --metric hlo --over jax --report svg:hlo.svg
+      constparity history trend --store runs.db --over jax --report svg:hlo.svg
     """
-    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.report_option import write_data, write_texts
     from reports.output import trend_plot
     from reports.store.trends import METRICS
     from reports.store.trends import trend as trend_of
 
     if metric not in METRICS:
         raise typer.BadParameter(f"no metric {metric!r}; the metrics are {', '.join(METRICS)}")
-    requests = checked_reports(context, report or (), formats=("svg",))
+    requests = reporting.requests(context)
     file = _store_of(context, store)
-    found = trend_of(file, metric, program=program, over=over.value, last=last)
-    console = Display(no_color=no_color).console()
+    display = Display(no_color=no_color)
+    with display.progress(first=f"reading {file}"):
+        found = trend_of(file, metric, program=program, over=over.value, last=last)
+    console = display.console()
     print_trend(console, found)
-    write_texts(context, console, requests, lambda _: trend_plot.render(found))
+    of_json = [each for each in requests if each.format == "json"]
+    plots = [each for each in requests if each.format == "svg"]
+    write_data(context, console, of_json, found)
+    write_texts(context, console, plots, lambda _: trend_plot.render(found))
 
 
 def _store_of(context: typer.Context, store: Path | None) -> Path:

@@ -11,7 +11,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.options import EXIT_STATUS, HOW, OUTPUT, WHAT
+from parity_tests.cli.options import EXIT_STATUS, HOW, WHAT, Reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -49,7 +49,11 @@ def lint(
     ] = None,
     confidence: Annotated[
         AtLeast,
-        typer.Option(help="How sure a finding has to be.", rich_help_panel=WHAT),
+        typer.Option(
+            metavar="low|medium|high",
+            help="How sure a finding has to be.",
+            rich_help_panel=WHAT,
+        ),
     ] = AtLeast.MEDIUM,
     explain: Annotated[
         str | None,
@@ -69,14 +73,8 @@ def lint(
             "--diff", help="With or without --fix: show the fixes alone.", rich_help_panel=HOW
         ),
     ] = False,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help="Write a report: sarif or json; the path - is standard output. Repeatable.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    *,
+    reporting: Annotated[Reporting, ("sarif", "json")],
     quiet: Quiet = False,
     no_color: NoColor = False,
     exit_zero: Annotated[
@@ -107,7 +105,8 @@ def lint(
         if missing.name != "libcst":
             raise
         fail("reading Python sources needs libcst: install constparity[lint]")
-    from parity_tests.cli.report_option import checked_reports, write_texts
+    from parity_tests.cli.report_option import write_texts
+    from parity_tests.cli.terminal import SOON
 
     if explain is not None:
         print(_explanation(explain))
@@ -115,7 +114,7 @@ def lint(
     if not paths:
         fail("name files or folders to lint, as in: constparity lint src")
     codes = _chosen(select, ignore, rules.CODES)
-    requests = checked_reports(context, report or (), formats=("sarif", "json"))
+    requests = reporting.requests(context)
     display = Display(quiet=quiet, no_color=no_color)
     console = display.console()
     changed: list[Path] = []
@@ -133,7 +132,8 @@ def lint(
         changed.append(file)
 
     at_least = Confidence[confidence.value.upper()]
-    result = run_lint(paths, codes, at_least, change if fix or diff else None)
+    with display.progress(every=SOON, first="looking for Python files") as shown:
+        result = run_lint(paths, codes, at_least, change if fix or diff else None, shown)
     if not diff:
         print_findings(result)
     _print_rest(console, result, changed, quiet=quiet, diff=diff)

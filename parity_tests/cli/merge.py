@@ -42,7 +42,9 @@ def merge(
     from reports.store.plan_report import plan_report
 
     requests = reporting.requests(context)
-    plan = merged(stores, into)
-    count_coverage(into, plan)
-    found = with_files(plan_report(into, plan), [into, *stores])
-    conclude_plan(context, Display(no_color=no_color), requests, found)
+    display = Display(no_color=no_color)
+    with display.progress(first=f"putting {len(stores)} stores together"):
+        plan = merged(stores, into)
+        count_coverage(into, plan)
+        found = with_files(plan_report(into, plan), [into, *stores])
+    conclude_plan(context, display, requests, found)

@@ -2,32 +2,28 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
+import functools
+import inspect
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NoReturn, get_type_hints
 
 import typer
 
-from parity_tests.cli.exit_codes import fail
+from parity_tests.cli import completion
+from parity_tests.cli.exit_codes import TRACEBACKS, fail
+from parity_tests.cli.help_pages import EXIT_STATUS, HOW, OUTPUT, RARE, WHAT, print_all
 from parity_tests.cli.report_option import checked_reports
-from reports.kinds import formats_of
+from reports.kinds import ReportFormat, formats_of
 
 if TYPE_CHECKING:
     from reports import ReportRequest
     from reports.rows import Side
     from reports.rows.fail_rules import FailRule
-import dataclasses
-import functools
-import inspect
-from collections.abc import Callable
-from typing import Any, get_type_hints
-
-# The groups that `--help` shows options in.
-WHAT = "What is run"
-HOW = "How it is run"
-OUTPUT = "Output"
-EXIT_STATUS = "Exit status"
 
 _KEYS = ("fail-on", "pytest")  # of [tool.constparity]
 
@@ -36,8 +32,8 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TARGET",
-        help="package.module:name, path/to/file.py:name (or ::name), or a module, file or "
-        "directory for every program in it. Without targets, the built-in corpus.",
+        help="package.module:name or path/to/file.py:name, or a module, file or folder for all "
+        "programs in it. Without targets, the built-in corpus.",
     ),
 ]
 OneTarget = Annotated[
@@ -50,15 +46,27 @@ OneTarget = Annotated[
 Sides = Annotated[
     str | None,
     typer.Option(
-        help="The sides to run, separated by commas.", show_default="all four", rich_help_panel=WHAT
+        metavar="SIDES",
+        autocompletion=completion.one_of(completion.sides, behind=","),
+        help="The sides to run, separated by commas.",
+        show_default="all four",
+        rich_help_panel=WHAT,
     ),
 ]
+# `with_options` adds the formats of the command to the text, and to what a shell completes.
 Report = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FORMAT:PATH",
-        help="Write a report, as in html:out.html; json:- prints it. The formats are "
-        f"{', '.join(formats_of('campaign'))}. Repeatable.",
+        help="Write a report: {formats}. PATH - prints it. Repeatable.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print the result as JSON; the rest goes to stderr.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -80,18 +88,17 @@ ReportUrl = Annotated[
         parser=_link,
         metavar="URL",
         help="Where the whole report can be read, http or https: a link in --report comment:PATH.",
-        rich_help_panel=OUTPUT,
+        rich_help_panel=RARE,
     ),
 ]
 FailOn = Annotated[
     str | None,
     typer.Option(
         metavar="RULES",
-        help="For which findings to exit with 1, or with 2 for not-compared: different, "
-        "placement, new-failure, not-compared, drift, slower:20%, larger:2x, hazard:donated, "
-        "not-proved:parted, and in a grid version-change, separated by commas. Default: fail-on of "
-        "\\[tool.constparity] in pyproject.toml, else different,placement,new-failure,"
-        "not-compared, so that a price or an explained drift alone exits with 0.",
+        autocompletion=completion.one_of(completion.rules, behind=","),
+        help="What to exit with 1 for: different, placement, new-failure, not-compared (2), drift, "
+        "slower:20%, larger:2x, hazard:donated, not-proved:parted, version-change. Default: "
+        "fail-on of [tool.constparity] in pyproject.toml, else the first four.",
         rich_help_panel=EXIT_STATUS,
     ),
 ]
@@ -107,15 +114,26 @@ ExitZero = Annotated[
 
 @dataclass(frozen=True)
 class Reporting:
-    """Which reports a command writes."""
+    """Which reports a command writes.
+
+    `formats` are those that it can write; a command that has other ones than a campaign says so
+    where it takes the record, as in `Annotated[Reporting, formats_of("sites")]`.
+    """
 
     report: Report = None
+    json: Json = False
     report_url: ReportUrl = None
+    formats: tuple[ReportFormat, ...] = formats_of("campaign")
+
+    @property
+    def texts(self) -> list[str]:
+        """The reports as the user asked for them."""
+        return [*(self.report or ()), *(["json:-"] if self.json else [])]
 
     def requests(self, context: typer.Context, *, of_proofs: bool = False) -> list[ReportRequest]:
         """Check the options, as `checked_reports` does."""
         link = self.report_url or ""
-        return checked_reports(context, self.report or (), link=link, of_proofs=of_proofs)
+        return checked_reports(context, self.texts, self.formats, link=link, of_proofs=of_proofs)
 
 
 @dataclass(frozen=True)
@@ -175,8 +193,8 @@ Jobs = Annotated[
     typer.Option(
         min=1,
         metavar="N",
-        help="How many processes run at once; 2 unless given. With more than there are sides, the "
-        "programs of a side are divided among several. Times are less exact with more.",
+        help="Processes at once; with more, times vary.",
+        show_default="2",
         rich_help_panel=HOW,
     ),
 ]
@@ -185,7 +203,7 @@ NoAttribution = Annotated[
     typer.Option(
         "--no-attribution",
         help="Do not run programs again to find out why outputs are not bitwise equal.",
-        rich_help_panel=HOW,
+        rich_help_panel=RARE,
     ),
 ]
 AttributionTimeout = Annotated[
@@ -194,7 +212,7 @@ AttributionTimeout = Annotated[
         min=0.1,
         metavar="SECONDS",
         help="For all runs that find out why the outputs of one program drift.",
-        rich_help_panel=HOW,
+        rich_help_panel=RARE,
     ),
 ]
 
@@ -211,8 +229,7 @@ Resume = Annotated[
     typer.Option(
         parser=_folder,
         metavar="DIR",
-        help="Keep what is finished in DIR, and go on with what an earlier run left there; what "
-        "exceeded a limit runs again under a larger one.",
+        help="Keep what is finished in DIR; go on with what is there.",
         rich_help_panel=HOW,
     ),
 ]
@@ -253,7 +270,7 @@ RunStore = Annotated[
     typer.Option(
         parser=_file,
         metavar="FILE",
-        help="Keep the run in a database, each program as soon as it is finished, for `history`.",
+        help="Keep results in a database, for `history`.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -306,8 +323,38 @@ def project_fail_on() -> str | None:
 # -- options as records ----------------------------------------------------------------------------
 
 
+def _show_tracebacks(asked: bool) -> None:
+    if asked:
+        TRACEBACKS.set(True)
+
+
+Debug = Annotated[
+    bool,
+    typer.Option(
+        "--debug",
+        callback=_show_tracebacks,
+        is_eager=True,
+        expose_value=False,
+        help="Print tracebacks below error messages.",
+        rich_help_panel=RARE,
+    ),
+]
+HelpAll = Annotated[
+    bool,
+    typer.Option(
+        "--help-all",
+        callback=print_all,
+        is_eager=True,
+        expose_value=False,
+        help="As --help, with the options that are rarely needed.",
+    ),
+]
+
+
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Return a command that has the fields of the records it takes as options, in their place.
+
+    And the options that all commands have: --debug and --help-all.
 
     Example::
 
@@ -319,36 +366,73 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
         app.command()(with_options(run))  # constparity run --quiet
     """
-    taken = inspect.signature(command, eval_str=True).parameters.values()
-    records: dict[str, Any] = {
-        each.name: each.annotation for each in taken if dataclasses.is_dataclass(each.annotation)
-    }
+    taken = [
+        _Taken(each, *_record_of(each.annotation))
+        for each in inspect.signature(command, eval_str=True).parameters.values()
+    ]
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
-        for name, record in records.items():
-            fields = [each.name for each in dataclasses.fields(record)]
-            given[name] = record(**{field: given.pop(field) for field in fields})
+        for name in ("_debug", "_help_all"):  # their callbacks have seen to them
+            given.pop(name, None)
+        for each in taken:
+            if each.record is not None:
+                fields = {option.name: given.pop(option.name) for option in each.options}
+                given[each.parameter.name] = each.record(**fields, **each.formats)
         command(**given)
 
-    options = [
-        option
-        for each in taken
-        for option in (_options_of(each.annotation) if each.name in records else (each,))
-    ]
+    options = [option for each in taken for option in each.options]
+    options += [_option("_debug", Debug, False), _option("_help_all", HelpAll, False)]
     called.__dict__["__signature__"] = inspect.Signature(options)
     called.__annotations__ = {each.name: each.annotation for each in options}
     return called
 
 
-def _options_of(record: Any) -> list[inspect.Parameter]:
-    types = get_type_hints(record, include_extras=True)
-    return [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=each.default,
-            annotation=types[each.name],
-        )
-        for each in dataclasses.fields(record)
-    ]
+@dataclass(frozen=True)
+class _Taken:
+    """What a command takes: a parameter, or the fields of a record in the place of it."""
+
+    parameter: inspect.Parameter
+    record: Any
+    formats: dict[str, tuple[str, ...]]  # where the record is told which formats there are
+
+    @cached_property
+    def options(self) -> list[inspect.Parameter]:
+        """The parameters that typer makes arguments and options of."""
+        if self.record is None:
+            return [self.parameter]
+        types = get_type_hints(self.record, include_extras=True)
+        return [
+            _option(each.name, self._with_formats(types[each.name]), each.default)
+            for each in dataclasses.fields(self.record)
+            if self._is_option(each.name, types[each.name])
+        ]
+
+    def _is_option(self, name: str, annotation: Any) -> bool:
+        has_comments = "comment" in self.formats.get("formats", ("comment",))
+        return hasattr(annotation, "__metadata__") and (has_comments or name != "report_url")
+
+    def _with_formats(self, annotation: Any) -> Any:
+        report: Any = Report
+        if annotation is not report:
+            return annotation
+        formats = self.formats.get("formats", Reporting.formats)
+        told = copy.copy(report.__metadata__[0])
+        told.help = told.help.format(formats=", ".join(formats))
+        told.autocompletion = completion.one_of(lambda: [f"{each}:" for each in formats])
+        return Annotated[report.__origin__, told]
+
+
+def _record_of(annotation: Any) -> tuple[Any, dict[str, tuple[str, ...]]]:
+    if dataclasses.is_dataclass(annotation):
+        return annotation, {}
+    record = getattr(annotation, "__origin__", None)
+    if record is not None and dataclasses.is_dataclass(record):
+        return record, {"formats": annotation.__metadata__[0]}
+    return None, {}
+
+
+def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation
+    )

@@ -28,7 +28,7 @@ _LENGTH_OF_LINE = 1000
 
 
 class CampaignProgress:
-    """Shows how far a campaign is: its rate, the time that is left, what failed, what is done now.
+    """Shows how far a campaign is: its rate, what failed, what is done now.
 
     Programs that tasks of this machine have behind them count before their task has ended, and
     are no state yet.
@@ -54,23 +54,16 @@ class CampaignProgress:
         done, total, states = self.tally.done, self.tally.total, self.tally.states
         minutes = (time.monotonic() - self.begun) / 60
         rate = (done + at_work) / minutes if minutes else 0.0
-        left = _left((total - done - at_work) / rate) if rate else "time not known yet"
         bad = [
             f"{states[state]:,} {state}"
             for state in STATES
             if states[state] and state not in ("safe", "proved", "at a price")
         ]
         stored = "" if done == total else f"{done:,} in the store, "
-        left = "" if done == total else f", {left}"
-        text = f"{stored}{rate:.0f} a minute{left}; {', '.join(bad) or 'no failures'}"
+        text = f"{stored}{rate:.0f} a minute; {', '.join(bad) or 'no failures'}"
         text += f"; now {now}" if now else ""
         # All are there when the last task has ended, and not when its programs have run.
         self.shown(done if done == total else min(int(done + at_work), total - 1), total, text)
-
-
-def _left(minutes: float) -> str:
-    """Say how long it takes still, the last minutes in seconds: it is not over at 0."""
-    return f"{minutes:.0f} min left" if minutes >= 2 else f"{max(1, minutes * 60):.0f} s left"
 
 
 def print_plan(console: Console, report: PlanReport, *, is_short: bool = False) -> None:

@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.completion import PLATFORMS, one_of, rules
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import nothing_collected
 from parity_tests.cli.options import (
     EXIT_STATUS,
     HOW,
-    OUTPUT,
+    RARE,
     ExitZero,
     Jobs,
     JudgingProofs,
     ProgramTimeout,
-    Report,
+    Reporting,
     Sides,
     Targets,
     parse_sides,
 )
 from parity_tests.cli.python_option import OnePython, interpreters
-from parity_tests.cli.report_option import checked_reports, write_reports
+from parity_tests.cli.report_option import write_reports
 from parity_tests.cli.run_programs import exit_by, print_broken
 from parity_tests.cli.selecting import Choosing, ListOnly, list_programs
 
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from reports.rows.proofs import Proofs
-
-_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 
 def prove(
@@ -49,8 +48,8 @@ def prove(
         str | None,
         typer.Option(
             metavar="NAMES",
-            help="Lower for these platforms as well, as in cuda,tpu; none of their devices need be "
-            "here.",
+            autocompletion=one_of(lambda: PLATFORMS, behind=","),
+            help="Lower for these as well, as in cuda,tpu; no device is needed.",
             rich_help_panel=HOW,
         ),
     ] = None,
@@ -60,18 +59,19 @@ def prove(
             "--numbers",
             help="Print a line for each program: its name and the digests of its two forms, "
             "separated by tabs.",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=RARE,
         ),
     ] = False,
-    report: Report = None,
+    reporting: Reporting,
     fail_on: Annotated[
         str | None,
         typer.Option(
             metavar="RULES",
-            help="For which answers to exit with 1 (different, new-failure: refuted) or with 2: "
-            "not-compared, not-proved:parted, not-proved:undecided, hazard, hazard:donated, "
-            "placement, separated by commas. Default: fail-on of \\[tool.constparity] in "
-            "pyproject.toml, else different,new-failure,not-compared,hazard.",
+            autocompletion=one_of(rules, behind=","),
+            help="What to exit with 1 (different, new-failure: refuted) or 2 for: not-compared, "
+            "not-proved:parted, not-proved:undecided, hazard, hazard:donated, placement. Default: "
+            "fail-on of [tool.constparity] in pyproject.toml, else "
+            "different,new-failure,not-compared,hazard.",
             rich_help_panel=EXIT_STATUS,
         ),
     ] = None,
@@ -80,13 +80,10 @@ def prove(
 ) -> None:
     """Prove that both forms of each program are one computation, without compiling or running it.
 
-    A proof holds for all arguments. What may break a program although it is proved is told beside
-    it: captured arrays that are donated, or overwritten later, or decide where outputs are placed.
-    Modules that are written apart are evaluated by StableHLO's reference interpreter: other bits
-    refute them.
-    Unless --fail-on has other rules, the exit status is 0 where all programs are proved and none
-    may break, 1 where one is refuted, and 2 where it is not known of one: its forms part, something
-    in it has no rule, or it may break.
+    A proof holds for all arguments. What may break a program all the same is told beside it, as
+    that a captured array is overwritten later. Modules that are written apart are evaluated by
+    StableHLO's reference interpreter: other bits refute them. Exits with 0 where all programs are
+    proved and none may break, with 1 where one is refuted, and else with 2.
 
     Examples:
 
@@ -105,10 +102,10 @@ def prove(
     if len(on_sides) != 2:
         raise typer.BadParameter(f"a proof has two sides, got {sides!r}")
     named = tuple(filter(None, map(str.strip, (platforms or "").split(","))))
-    if wrong := [each for each in named if each not in _PLATFORMS]:
-        legal = ", ".join(_PLATFORMS)
+    if wrong := [each for each in named if each not in PLATFORMS]:
+        legal = ", ".join(PLATFORMS)
         raise typer.BadParameter(f"--platforms: no platform {wrong[0]!r}; they are {legal}")
-    requests = checked_reports(context, report or (), of_proofs=True)
+    requests = reporting.requests(context, of_proofs=True)
     where = next(iter(interpreters([python] if python else ())), None)
     if list_only:
         list_programs(context, display.console(), chosen, timeout, where)

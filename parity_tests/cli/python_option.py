@@ -17,19 +17,16 @@ from parity_tests.cli.options import WHAT
 Python = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="PATH",
-        help="Run the sides in this Python, as in ~/jax-0.12/bin/python, with the JAX and the "
-        "packages that are installed there. Repeatable: several give a grid of their versions of "
-        "JAX.",
+        metavar="PYTHON",
+        help="Run in this Python; several give a grid of JAX versions.",
         rich_help_panel=WHAT,
     ),
 ]
 OnePython = Annotated[
     str | None,
     typer.Option(
-        metavar="PATH",
-        help="Run in this Python, as in ~/jax-0.12/bin/python, with the JAX and the packages that "
-        "are installed there.",
+        metavar="PYTHON",
+        help="Run in this Python, with the JAX that is there.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -37,8 +34,8 @@ JaxVersions = Annotated[
     str | None,
     typer.Option(
         metavar="VERSIONS",
-        help="Run in environments of these JAX versions, as in 0.12.0.1,0.11.2; 0.12 is its newest "
-        "release. What is missing is made, about 600 MB and a minute each, and kept.",
+        help="Run in environments of these JAX versions, as in 0.12.0.1,0.11.2; they are made, "
+        "600 MB each, and kept.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -47,8 +44,8 @@ WithPackages = Annotated[
     typer.Option(
         "--with",
         metavar="PACKAGE",
-        help="What the programs need besides JAX, in each environment of --jax: flax, flax>=0.12, "
-        "or the folder of a project, as in ./my_project. '-c FILE' fixes versions. Repeatable.",
+        help="With --jax: what programs need besides, as flax>=0.12, ./my_project, or '-c FILE' "
+        "for constraints. Repeatable.",
         rich_help_panel=WHAT,
     ),
 ]

@@ -9,7 +9,7 @@ import typer
 
 from parity_tests.cli.display import NoColor
 from parity_tests.cli.exit_codes import Exit, complain, fail
-from parity_tests.cli.options import OneTarget
+from parity_tests.cli.options import OneTarget, Reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,14 +31,17 @@ def reduce(
     metric: Annotated[
         str | None,
         typer.Option(
+            metavar="NAME",
             help="What has to stay, as a report names it: outputs, const args, failure, ... "
             "Without it, what decided the verdict. With proof, why its forms are not proved one "
-            "computation."
+            "computation.",
         ),
     ] = None,
     beyond: Annotated[
         str,
-        typer.Option(help="With --metric outputs: worse than bitwise, ulp or tolerance."),
+        typer.Option(
+            metavar="RUNG", help="With --metric outputs: worse than bitwise, ulp or tolerance."
+        ),
     ] = "bitwise",
     output: Annotated[
         Path | None,
@@ -64,6 +67,8 @@ def reduce(
         bool,
         typer.Option("--exit-zero", help="Exit with 0 whatever was found; errors still count."),
     ] = False,
+    *,
+    reporting: Annotated[Reporting, ("json",)],
     no_color: NoColor = False,
 ) -> None:
     """Shrink a program that differs to a small file that shows the same difference by itself.
@@ -86,6 +91,7 @@ def reduce(
     """
     from parity_tests.cli import terminal
     from parity_tests.cli.reduce_source import reduce_source
+    from parity_tests.cli.report_option import write_data
     from parity_tests.reduce.reduce import Question, confirm
 
     target, name = _one_program(target, program)
@@ -100,15 +106,32 @@ def reduce(
     )
     file = output or Path(f"reduced_{name.replace('.', '_')}.py")
     _check_writable(file)
+    requests = reporting.requests(context)
     console = terminal.console(has_color=not no_color)
+
+    def write(**told: object) -> None:
+        write_data(context, console, requests, {"target": target, "file": file, **told})
+
     if metric == "proof":
-        code = reduce_source(console, question, file)
+        code = reduce_source(console, question, file, write)
+        if code is Exit.PARITY:
+            write(shows_it=False)
         context.obj.code = Exit.PARITY if exit_zero and code is Exit.DIFFERENCE else code
         return
     if (found := _reduced(context, question, file, console)) is not None:
         print_reduced(console, target, file, found)
         status, printed = confirm(file, question)
         context.obj.code = _confirmed(console, file, status, printed, exit_zero)
+        write(
+            symptom=found.symptom,
+            equations=found.equations,
+            tries=found.tries,
+            stopped=found.stopped,
+            standalone=found.standalone,
+            shows_it=status == 1,
+        )
+    elif context.obj.code is Exit.PARITY:
+        write(shows_it=False)
 
 
 def _reduced(
@@ -139,7 +162,7 @@ def _search(question: Question, console: Console) -> Reduced | None:
     from parity_tests.reduce.reduce import reduce as reduced_of
     from reports.views.texts import counted
 
-    with terminal.progress(console) as advance:
+    with terminal.progress() as advance:
         found = reduced_of(
             question,
             on_try=lambda tries, left: advance(

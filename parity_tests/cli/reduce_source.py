@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,10 +19,12 @@ if TYPE_CHECKING:
     from reports.rows.proofs import ProvedProgram
 
 
-def reduce_source(console: Console, question: Question, file: Path) -> Exit:
+def reduce_source(
+    console: Console, question: Question, file: Path, write: Callable[..., object]
+) -> Exit:
     """Cut a program's source while it is not proved for one reason, and write what is left.
 
-    Leaves with `Exit.USAGE` where the target is no file.
+    `write` is given what came of it. Leaves with `Exit.USAGE` where the target is no file.
     """
     from parity_tests.cli import terminal
     from parity_tests.judge.proofs import deciding, kind_of
@@ -61,7 +63,9 @@ def reduce_source(console: Console, question: Question, file: Path) -> Exit:
         why = f"the search was stopped, so a smaller one may exist: {found.stopped}"
         terminal.say(console, f"  {why}")
     terminal.say(console, f"  written: {file}")
-    if left is None or kind_of(left) != kind_of(claim):
+    same = left is not None and kind_of(left) == kind_of(claim)
+    write(claim=claim, tries=found.tries, stopped=found.stopped, shows_it=same)
+    if left is None or not same:
         complain(f"{file} is not like {question.target} when it is proved by itself")
         return Exit.COULD_NOT_COMPARE
     terminal.say(console, f"    {left.of}: {left.answer}: {reason_of(left)}")
@@ -100,7 +104,7 @@ def _searched(
         tries += len(targets)
         return first_alike(targets, claim, options)
 
-    with terminal.progress(console) as advance:
+    with terminal.progress() as advance:
         return reduced(
             text, split(question.target)[1] or "", first,
             max_tries=question.max_tries, seconds=question.search_timeout,

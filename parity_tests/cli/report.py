@@ -49,26 +49,27 @@ def report(
 
     Examples:
 
-      constparity report result.json --report html:report.html --report comment:comment.md
+      constparity report result.json --report html:out.html --report comment:out.md
 
-      constparity report result.json --report junit:- --fail-on different,slower:20%
+      constparity report result.json --report junit:- --fail-on slower:20%
 
       constparity report last --store runs.db --report html:report.html
     """
     import reports
     from reports.store.reading import load_run
 
-    if not reporting.report:
+    if not reporting.texts:
         fail("name a report, as in --report html:report.html")
-    loaded = load_run(store, str(result)) if store else reports.load_result(result)
+    display = Display(quiet=quiet, no_color=no_color)
+    with display.progress(first=f"reading {result}"):
+        loaded = load_run(store, str(result)) if store else reports.load_result(result)
     kind = kind_of(loaded)
     of_proofs = kind.name == "proofs"
     rules = (JudgingProofs if of_proofs else Judging)(fail_on).rules
     requests = reporting.requests(context, of_proofs=of_proofs)
     _check_that_it_stays(store or result, requests)
     check_for(requests, kind)
-    console = Display(quiet=quiet, no_color=no_color).console()
-    write_reports(context, console, requests, loaded, rules)
+    write_reports(context, display.console(), requests, loaded, rules)
 
 
 def _check_that_it_stays(result: Path, requests: Sequence[ReportRequest]) -> None:

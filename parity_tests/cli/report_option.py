@@ -114,6 +114,25 @@ def write_reports(
     write_texts(context, console, requests, render)
 
 
+def write_data(
+    context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: object
+) -> None:
+    """Write a result that is no row as JSON: records by their fields."""
+    import pydantic_core
+
+    content = pydantic_core.to_json(result, indent=1, inf_nan_mode="strings") + b"\n"
+    write_texts(context, console, requests, lambda request: content)
+
+
+def _shown(context: typer.Context, what: str) -> contextlib.AbstractContextManager[object]:
+    from parity_tests.cli import terminal
+
+    if context.params.get("quiet"):
+        return contextlib.nullcontext()
+    console = terminal.error_console(has_color=not context.params.get("no_color"))
+    return terminal.progress(console, first=what)
+
+
 def write_texts(
     context: typer.Context,
     console: Console,
@@ -127,7 +146,8 @@ def write_texts(
     import reports
 
     for request in requests:
-        content = render(request)
+        with _shown(context, f"writing {request}"):  # a page of thousands of programs takes a while
+            content = render(request)
         if request.path is None:
             context.obj.output.write_bytes(reports.as_bytes(content))
             continue

@@ -14,6 +14,7 @@ from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import (
     HOW,
     OUTPUT,
+    RARE,
     AttributionTimeout,
     Jobs,
     Judging,
@@ -74,8 +75,7 @@ class _Measuring:
         bool,
         typer.Option(
             "-x",
-            help="Stop after the first program that breaks a rule of --fail-on. All sides run at "
-            "once, unless --jobs says otherwise.",
+            help="Stop after the first program that fails by --fail-on.",
             rich_help_panel=HOW,
         ),
     ] = False
@@ -86,7 +86,7 @@ class _Measuring:
             metavar="FILE",
             help="Run only programs that have changed since this result, a JSON report; verdicts "
             "of the others are taken over from it, without times.",
-            rich_help_panel=HOW,
+            rich_help_panel=RARE,
         ),
     ] = None
     rounds: Annotated[
@@ -94,8 +94,7 @@ class _Measuring:
         typer.Option(
             min=0,
             metavar="N",
-            help="Judge times: N rounds of fresh processes, each side twice in a round. 5 are "
-            "enough for a verdict; without rounds only what is beyond doubt is judged.",
+            help="Judge times in N rounds; 5 are enough for a verdict.",
             rich_help_panel=HOW,
         ),
     ] = 0
@@ -104,7 +103,7 @@ class _Measuring:
         typer.Option(
             "--no-times",
             help="Do not call programs again and again to time them.",
-            rich_help_panel=HOW,
+            rich_help_panel=RARE,
         ),
     ] = False
     fresh: Annotated[
@@ -112,7 +111,7 @@ class _Measuring:
         typer.Option(
             "--fresh",
             help="A process for each program: the peaks of host memory are its own.",
-            rich_help_panel=HOW,
+            rich_help_panel=RARE,
         ),
     ] = False
     reload: Annotated[
@@ -120,7 +119,7 @@ class _Measuring:
         typer.Option(
             "--reload",
             help="Also export each program and read it back, and reload it from a cache.",
-            rich_help_panel=HOW,
+            rich_help_panel=RARE,
         ),
     ] = False
     memory_limit: Annotated[
@@ -129,7 +128,7 @@ class _Measuring:
             min=1,
             metavar="MIB",
             help="Give a program up on a side where its process grows beyond this.",
-            rich_help_panel=HOW,
+            rich_help_panel=RARE,
         ),
     ] = None
     no_attribution: NoAttribution = False
@@ -170,7 +169,7 @@ class _Keeping:
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Save the results, as in A.json, and their arrays beside it, for `compare`.",
+            help="Save results and arrays, for `compare`.",
             rich_help_panel=OUTPUT,
         ),
     ] = None
@@ -181,7 +180,7 @@ class _Keeping:
             metavar="NAME",
             help="What --store calls this machine. Times of two names are not compared.",
             show_default="the name of the host",
-            rich_help_panel=OUTPUT,
+            rich_help_panel=RARE,
         ),
     ] = ""
 
@@ -216,21 +215,11 @@ def run(
 
     Examples:
 
-      constparity run                                     the built-in corpus
+      constparity run my_model.py:step --report html:step.html
 
-      constparity run my_model.py:step                    one program
+      constparity run my_package.programs -k "scan and not grad" --last-failed -x
 
-      constparity run my_package.programs --sides jax-legacy,jax-simplified
-
-      constparity run my_package.programs -k "scan and not grad" --last-failed -x -q
-
-      constparity run my_model.py --jax 0.12 --with flax  in an environment of JAX 0.12
-
-      constparity run my_model.py --python ~/jax-0.10/bin/python --python ~/jax-0.12/bin/python
-
-      constparity run my_model.py --store runs.db         kept for `constparity history`
-
-      constparity run --report html:report.html --report json:report.json --exit-zero
+      constparity run my_model.py --jax 0.12 --with flax --store runs.db
     """
     # Before any import that takes time. With --jobs, no more processes than it says are alive.
     elsewhere = where.python or where.jax or where.with_
@@ -250,7 +239,7 @@ def run(
         return
     if measuring.only_changed is not None:
         _check_only_changed(measuring, keeping, pythons)
-    keeping.check(context, pythons, reporting.report or ())
+    keeping.check(context, pythons, reporting.texts)
     options = measuring.options(on_sides, first, keeping)
 
     def is_last(row: ProgramRow) -> bool:

@@ -20,11 +20,13 @@ from parity_tests.cli.terminal import (
     FLIP_STYLES,
     LETTERS,
     STYLES,
+    TONE_STYLES,
     say,
     say_wrapped,
 )
 from parity_tests.evidence.tolerance_ladder import worst_rung
 from parity_tests.judge.program_notes import what_it_changed
+from reports.document import WORST_FIRST
 from reports.rows import (
     FLIP_OUTCOMES,
     Campaign,
@@ -41,7 +43,9 @@ from reports.rows import (
 )
 from reports.rows.metric_records import Metric, TerminalColumn
 from reports.views import measured
+from reports.views.flip import TONES
 from reports.views.ledger import place
+from reports.views.program import MARKS
 from reports.views.texts import counted, cut, visible
 
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
@@ -237,9 +241,9 @@ def _fails_today(flip: FlipVerdict | None) -> str:
 def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     """Print what a flip does to a program and what helps, then what the sides tell besides."""
     flip = f"flip: {row.flip.outcome}; " if row.flip else ""
-    style = FLIP_STYLES[row.flip.outcome] if row.flip else STYLES[row.verdict]
-    if row.verdict != "parity":
-        style = max(style, STYLES[row.verdict], key=_STYLES_WORST_LAST.index)
+    tones = [MARKS[row.verdict][1]] if row.verdict != "parity" or not row.flip else []
+    tones += [TONES[row.flip.outcome]] if row.flip else []
+    style = TONE_STYLES[min(tones, key=WORST_FIRST.index)]
     say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}", style)
     said = ""
     if row.flip is not None:
@@ -250,9 +254,6 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     for each in row.drift:
         if each.evidence not in said:
             _print_drift(console, each)
-
-
-_STYLES_WORST_LAST = ["green", "cyan", "yellow", "bold red"]
 
 
 def _print_drift(console: Console, drift: DriftAttribution) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from parity_tests.cli.completion import one_of
 from reports.kinds import KINDS_READ
 
 _NAMES = [each.name for each in KINDS_READ]
@@ -16,7 +17,7 @@ def schema(
     kind: Annotated[
         str,
         typer.Argument(
-            autocompletion=lambda: _NAMES,
+            autocompletion=one_of(lambda: _NAMES),
             help=f"What the report is of: {', '.join(_NAMES)}.",
         ),
     ] = "campaign",

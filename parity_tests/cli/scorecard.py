@@ -10,7 +10,7 @@ import typer
 
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, complain
-from parity_tests.cli.options import OUTPUT, ExitZero, Jobs
+from parity_tests.cli.options import ExitZero, Jobs, Reporting
 from parity_tests.cli.python_option import JaxVersions, Python, interpreters, pythons_of
 from reports.kinds import formats_of
 
@@ -32,16 +32,9 @@ def scorecard(
     jax: JaxVersions = None,
     python: Python = None,
     jobs: Jobs = None,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help=f"Write {', '.join(formats_of('scorecard'))}. Repeatable.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
     exit_zero: ExitZero = False,
     *,
+    reporting: Annotated[Reporting, formats_of("scorecard")],
     display: Display,
 ) -> None:
     """Show what stands between JAX and a flipped default: one small program for each thing.
@@ -58,14 +51,14 @@ def scorecard(
 
       constparity scorecard
 
-      constparity scorecard --jax 0.10.2,0.11.2,0.12.0.1 --report md:docs/scorecard.md
+      constparity scorecard --jax 0.10.2,0.12.0.1 --report md:scorecard.md
     """
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.processes.file_runs import FileFailedError
     from parity_tests.scorecard.score import score
 
     lines = _chosen(names or ())
-    requests = checked_reports(context, report or (), formats_of("scorecard"))
+    requests = reporting.requests(context)
     made = pythons_of(context, jax, None)
     if made is None:
         return

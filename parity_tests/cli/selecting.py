@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from parity_tests.cli.completion import one_of, programs
 from parity_tests.cli.exit_codes import Exit, nothing_collected
-from parity_tests.cli.options import WHAT
+from parity_tests.cli.help_pages import RARE, WHAT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,8 +25,8 @@ Expression = Annotated[
     typer.Option(
         "-k",
         metavar="EXPRESSION",
-        help="Only programs whose name or tags have these words in them, joined by and, or and "
-        "not: -k 'scan and not grad'.",
+        autocompletion=one_of(programs),
+        help="Only programs that match: -k 'scan and not grad'.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -35,15 +36,14 @@ Tags = Annotated[
         metavar="NAME",
         help="Only programs with this tag, as in @program(tags=('slow',)). Repeatable: one of "
         "them is enough.",
-        rich_help_panel=WHAT,
+        rich_help_panel=RARE,
     ),
 ]
 LastFailed = Annotated[
     bool,
     typer.Option(
         "--last-failed",
-        help="Only programs that broke a rule of --fail-on when they ran last in this directory; "
-        "all where none did. Without targets, wherever they are.",
+        help="Only programs that failed in the last run of this folder.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -51,8 +51,8 @@ ListOnly = Annotated[
     bool,
     typer.Option(
         "--list",
-        help="List the programs that would run, and exit with 0.",
-        rich_help_panel=WHAT,
+        help="List the programs that would run.",
+        rich_help_panel=RARE,
     ),
 ]
 

@@ -9,7 +9,7 @@ import typer
 from parity_tests.cli.bisect import Command, no_jax
 from parity_tests.cli.display import Display
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, fail, interrupted
-from parity_tests.cli.options import OUTPUT
+from parity_tests.cli.options import Reporting
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
@@ -28,15 +28,8 @@ def sites(
         int,
         typer.Option(min=0, metavar="N", help="Only count arrays of fewer bytes."),
     ] = 0,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="FORMAT:PATH",
-            help=f"Write {', '.join(formats_of('sites'))}. Repeatable.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
     *,
+    reporting: Annotated[Reporting, formats_of("sites")],
     display: Display,
 ) -> None:
     """List every array that a command captures, with its line, the largest first.
@@ -52,7 +45,7 @@ def sites(
 
       constparity sites -- python train.py --steps 10
 
-      constparity sites --report sarif:sites.sarif --min-bytes 1000000 -- pytest tests
+      constparity sites --report sarif:out.sarif --min-bytes 1000000 -- pytest
     """
     from parity_tests.bisect.listing import listed
     from parity_tests.bisect.running import (
@@ -63,10 +56,10 @@ def sites(
         run_here,
     )
     from parity_tests.bisect.sites import Flips
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
 
     check_engine_runs("sites")
-    requests = checked_reports(context, report or (), formats_of("sites"))
+    requests = reporting.requests(context)
     takes_output = any(each.path is None for each in requests)
     try:
         check_command(command)

@@ -10,7 +10,7 @@ import typer
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
 from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
-from parity_tests.cli.options import OneTarget
+from parity_tests.cli.options import OneTarget, Reporting
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
@@ -31,10 +31,6 @@ def sweep(
     samples: Annotated[
         int, typer.Option(min=1, metavar="N", help="Times are medians of N, of calls of 4 N.")
     ] = 5,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(metavar="json:PATH", help="Write the figures as JSON. Repeatable."),
-    ] = None,
     into: Annotated[
         Path | None,
         typer.Option(
@@ -45,6 +41,8 @@ def sweep(
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole sweep.")
     ] = 600.0,
+    *,
+    reporting: Annotated[Reporting, formats_of("sweep")],
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -58,7 +56,7 @@ def sweep(
 
       constparity sweep my_model.py:step
 
-      constparity sweep my_model.py:step --thresholds 0,32,4096 --report json:sweep.json
+      constparity sweep my_model.py:step --thresholds 0,32,4096 --json
 
       constparity run my_model.py --report json:result.json
 
@@ -66,7 +64,7 @@ def sweep(
 
       constparity report result.json --report html:report.html
     """
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.experiments import in_worker
     from parity_tests.processes.protocol import SweepThreshold
     from reports.rows.experiments import SweepQuestion
@@ -75,7 +73,7 @@ def sweep(
     display = Display(quiet=quiet, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     request = SweepThreshold(target=target, question=question)
-    requests = checked_reports(context, report or (), formats_of("sweep"))
+    requests = reporting.requests(context)
     if into is not None:
         _check_result(into, target, requests)
     swept = ask_with_progress(

@@ -4,50 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from parity_tests.processes.protocol import Progress as Advance
+from parity_tests.run.estimates import spoken
 from reports.document import Tone
-from reports.rows import DriftCause, FlipAnswer, FlipOutcome, Side, Verdict
+from reports.rows import Side
+from reports.views import flip
+from reports.views.program import MARKS
 from reports.views.texts import visible
 
-STYLES: dict[Verdict, str] = {
-    "parity": "green",
-    "difference": "bold red",
-    "not repeatable": "yellow",
-    "could not compare": "yellow",
-}
-ANSWER_STYLES: dict[FlipAnswer, str] = {
-    "yes": "bold green",
-    "yes, at a price": "bold cyan",
-    "placed otherwise": "bold magenta",
-    "not known": "bold yellow",
-    "no": "bold red",
-}
-FLIP_STYLES: dict[FlipOutcome, str] = {
-    "safe": "green",
-    "safe but slower or larger": "yellow",
-    "numerics drift, explained": "cyan",
-    "placed otherwise": "magenta",
-    "not repeatable": "yellow",
-    "could not compare": "yellow",
-    "different": "bold red",
-}
-DRIFT_STYLES: dict[DriftCause, str] = {
-    "constant folding": "cyan",
-    "layout or fusion": "cyan",
-    "another program": "bold red",
-    "a bug": "bold red",
-    "not attributed": "yellow",
-}
+# The colours of the pages, by their tones. Each stands beside its word: nothing is told by a colour
+# alone, and what is bad is bold as well.
 TONE_STYLES: dict[Tone, str] = {
     "good": "green",
     "bad": "bold red",
@@ -55,8 +31,14 @@ TONE_STYLES: dict[Tone, str] = {
     "note": "cyan",
     "": "",
 }
-_TEXT_LENGTH = 60  # of what is beside a progress bar
-_BAR_LENGTH = 70  # the bar itself, its numbers and its time
+STYLES = {verdict: TONE_STYLES[tone] for verdict, (_, tone) in MARKS.items()}
+ANSWER_STYLES = {answer: TONE_STYLES[tone] for answer, tone in flip.ANSWER_TONES.items()}
+FLIP_STYLES = {outcome: TONE_STYLES[tone] for outcome, tone in flip.TONES.items()}
+DRIFT_STYLES = {cause: TONE_STYLES[tone] for cause, tone in flip.CAUSE_TONES.items()}
+_BAR = 10  # columns of a progress bar
+_BAR_LENGTH = 47  # the bar, its numbers, its time, the time left, and the blanks between them
+_LEAST_TEXT = 60  # of what says more than the step, and may be broken
+SOON = 2.0  # seconds that need no progress
 _MOST_LINES = 40  # of progress without a terminal, for each phase
 LETTERS: dict[Side, str] = {
     "legacy": "L",
@@ -137,72 +119,135 @@ class Shown:
         """Print a sentence beside the progress."""
 
 
+class TimeLeft:
+    """How long the rest takes, by the steps of this phase: one with another total is another phase.
+
+    Example::
+
+        TimeLeft().of(1, 4) == ""  # nothing is known yet
+    """
+
+    def __init__(self) -> None:
+        self._total = -1
+        self._first = self._last = 0
+        self._begun = 0.0
+
+    def of(self, done: int, total: int) -> str:
+        """Return how long it takes from here, in words; "" where that is not known, or soon over.
+
+        It is told each step once.
+        """
+        now = time.monotonic()
+        if total != self._total or done < self._last:
+            self._total, self._first, self._begun = total, done, now
+        self._last = done
+        took = now - self._begun
+        if took < SOON or not self._first < done < total:
+            return ""
+        return f"{spoken((total - done) * took / (done - self._first))} left"
+
+
 @dataclass
 class _OnConsole(Shown):
-    """Progress on a console: each step is given to `advance`."""
+    """Progress on a console: each step is given to `advance`, with the time that is left."""
 
     console: Console
-    advance: Advance
+    advance: Callable[[int, int, str, str], None]
+    left: TimeLeft = field(default_factory=TimeLeft)
+    silence: threading.Timer | None = None
 
     def __call__(self, done: int, total: int, text: str) -> None:
-        self.advance(done, total, text)
+        self.end_silence()
+        self.advance(done, total, text, self.left.of(done, total))
 
     def say(self, text: str) -> None:
+        self.end_silence()
         say(self.console, text)
+
+    def end_silence(self) -> None:
+        """Say no more what the command began with: there is news."""
+        if self.silence is not None:
+            self.silence.cancel()
 
 
 @contextmanager
-def progress(console: Console | None = None, *, every: float | None = None) -> Iterator[Shown]:
+def progress(
+    console: Console | None = None,
+    *,
+    every: float | None = None,
+    first: str = "",
+) -> Iterator[Shown]:
     """Show a progress bar, or plain lines with the same text where the console is no terminal.
 
-    There is a line for each step, or for each fortieth where there are more steps. What takes hours
-    has a line every so many seconds instead, and the text whole. It goes to stderr unless a console
-    is given: stdout has the results alone.
+    There is a line for each step, or for each fortieth where there are more steps, or with `every`
+    one in so many seconds, with the text whole. It goes to stderr unless a console is given: stdout
+    has the results alone. `first` is what the command does until its first step; a line says so
+    after two seconds.
     """
-    console = console or error_console()
-    if not (console.is_terminal and console.file.isatty()):
-        yield _OnConsole(console, _plain(console) if every is None else _lines(console, every))
+    console, first = console or error_console(), first or "loading the programs"
+    if not (console.is_terminal and console.file.isatty()) or console.is_dumb_terminal:
+        lines = _plain(console) if every is None else _lines(console, every)
+        silence = threading.Timer(SOON, say, (console, first))
+        silence.daemon = True
+        silence.start()
+        shown = _OnConsole(console, lines, silence=silence)
+        try:
+            yield shown
+        finally:
+            shown.end_silence()
         return
-    length = _TEXT_LENGTH if every is None else max(_TEXT_LENGTH, console.width - _BAR_LENGTH)
+    width = console.width
+    length = width - _BAR_LENGTH if every is None else max(_LEAST_TEXT, width - _BAR_LENGTH)
     columns = (
         TextColumn("{task.description}", markup=False),
-        BarColumn(),
+        BarColumn(bar_width=_BAR),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TextColumn("{task.fields[left]}", markup=False),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("loading the programs", total=None)
+        task = bar.add_task(first, total=None, left="")
 
-        def advance(done: int, total: int, text: str) -> None:
-            description = visible(text)[:length].ljust(length)
-            bar.update(task, completed=done, total=total or None, description=description)
+        def advance(done: int, total: int, text: str, left: str) -> None:
+            description = _cut(visible(text), length).ljust(length)
+            bar.update(
+                task, completed=done, total=total or None, description=description, left=left
+            )
 
         yield _OnConsole(console, advance)
 
 
-def _plain(console: Console) -> Advance:
+def _cut(text: str, length: int) -> str:
+    """Shorten text in its middle: what is done and with which program stand at its ends."""
+    if len(text) <= length:
+        return text
+    end = length // 2
+    return f"{text[: length - end - 1]}…{text[-end:]}"
+
+
+def _plain(console: Console) -> Callable[[int, int, str, str], None]:
     last = (0, 0)
 
-    def advance(done: int, total: int, text: str) -> None:
+    def advance(done: int, total: int, text: str, left: str) -> None:
         nonlocal last
         lines = min(total, _MOST_LINES)
         is_due = not total or done in (last[0], total) or total != last[1]
         if is_due or done * lines // total > (done - 1) * lines // total:
             count = f"{done}/{total} " if total else ""
             if text:
-                say(console, f"{count}{text}")
+                say(console, f"{count}{text}{f', {left}' if left else ''}")
         last = (done, total)
 
     return advance
 
 
-def _lines(console: Console, every: float) -> Advance:
+def _lines(console: Console, every: float) -> Callable[[int, int, str, str], None]:
     said = time.monotonic()
 
-    def advance(done: int, total: int, text: str) -> None:
+    def advance(done: int, total: int, text: str, left: str) -> None:
         nonlocal said
         if done == total or time.monotonic() - said >= every:
             said = time.monotonic()
-            say(console, f"{done:,}/{total:,}: {text}")
+            say(console, f"{done:,}/{total:,}: {text}{f', {left}' if left else ''}")
 
     return advance

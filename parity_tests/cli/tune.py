@@ -9,7 +9,7 @@ import typer
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import check_engine_runs
 from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
-from parity_tests.cli.options import OneTarget
+from parity_tests.cli.options import OneTarget, Reporting
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
@@ -39,16 +39,11 @@ def tune(
     most_arrays: Annotated[
         int, typer.Option(min=1, metavar="N", help="Try no more arrays than these, the largest.")
     ] = 32,
-    report: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND:PATH",
-            help="json: the figures and the proposal. svg: the curve as a plot. Repeatable.",
-        ),
-    ] = None,
     timeout: Annotated[
         float, typer.Option(min=0.1, metavar="SECONDS", help="For the whole search.")
     ] = 600.0,
+    *,
+    reporting: Annotated[Reporting, formats_of("tuning")],
     quiet: Quiet = False,
     no_color: NoColor = False,
 ) -> None:
@@ -64,7 +59,7 @@ def tune(
 
       constparity tune my_model.py:step --compile-factor 3 --report svg:curve.svg
     """
-    from parity_tests.cli.report_option import checked_reports, write_reports
+    from parity_tests.cli.report_option import write_reports
     from parity_tests.experiments import in_worker
     from parity_tests.processes.protocol import TunePolicy
     from reports.rows.experiments import TuneQuestion
@@ -78,7 +73,7 @@ def tune(
         most_arrays=most_arrays,
     )
     request = TunePolicy(target=target, question=question)
-    requests = checked_reports(context, report or (), formats_of("tuning"))
+    requests = reporting.requests(context)
     found = ask_with_progress(
         context,
         display,

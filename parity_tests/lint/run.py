@@ -32,18 +32,20 @@ def lint(
     codes: Collection[str],
     at_least: Confidence = Confidence.MEDIUM,
     change: Callable[[Path, str, str], None] | None = None,
+    progress: Callable[[int, int, str], object] = lambda done, total, text: None,
 ) -> Result:
     """Lint the Python files of the paths by the rules with these codes.
 
     `change` is given each file that a fix changes, its text before and after; the findings are
-    then those of the text after.
+    then those of the text after. `progress` is told how many files are done, of how many.
 
     Example::
 
         lint([Path("src")], CODES).findings
     """
-    result = Result()
-    for found in python_files(paths):
+    result, files = Result(), list(python_files(paths))
+    for done, found in enumerate(files):
+        progress(done, len(files), str(found.file if isinstance(found, Unread) else found))
         if isinstance(found, Unread):
             result.unread.append(found)
             continue

@@ -47,6 +47,7 @@ def list_programs(targets_: Sequence[str], folder: Path, limits: Limits) -> List
         update={
             "programs": _named([*programs.values()]),
             "error": "\n".join(failed) if failed and len(failed) == len(programs) else None,
+            "traceback": "\n".join(each.traceback for each in answers if each.traceback),
             "left": (),
         }
     )

@@ -107,11 +107,13 @@ class Listing(Record):
 
     `missing_module` names the module that is not there, where this is the error. `has_flag` says
     whether JAX has its flag there. `left` are targets that were not listed: the import of one
-    before them changed the process, and they want another.
+    before them changed the process, and they want another. `traceback` is that of the imports that
+    failed.
     """
 
     programs: tuple[Listed, ...] = ()
     error: str | None = None
+    traceback: str = ""
     missing_module: str = ""
     environment: Environment | None = None
     has_flag: bool = True

@@ -73,7 +73,10 @@ def collect(
     if listing.error is not None:
         if listing.missing_module:
             raise MissingModuleError(listing.error, listing.missing_module)
-        raise TargetError(listing.error)
+        failed = TargetError(listing.error)
+        if listing.traceback:
+            failed.add_note(listing.traceback)  # for --debug
+        raise failed
     kept = tuple(each for each in listing.programs if select.takes(each))
     assert listing.environment is not None
     # Another interpreter has no constparity of its own.

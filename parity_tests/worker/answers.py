@@ -6,6 +6,7 @@ import json
 import os
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -75,6 +76,7 @@ def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
     return Listing(
         programs=tuple(map(_listed, found)),
         error=str(is_wrong[0]) if is_wrong else None,
+        traceback="\n".join("".join(traceback.format_exception(each)) for each in raised),
         missing_module=next(iter(missing), ""),
         environment=describe(),
         has_flag=has_flag(),

@@ -127,7 +127,8 @@ def load(path: str | os.PathLike[str], *, written_by: str = "--report json:") ->
         Traceback (most recent call last):
         ...
         reports.output.json_file.ReportReadError: cannot read the report '/dev/null': it is not \
-JSON (Expecting value: line 1 column 1 (char 0)); write it again with --report json:/dev/null
+JSON (Expecting value: line 1 column 1 (char 0)); name a file that --report json:FILE wrote, or \
+write it again
     """
     campaign = _loaded(path, [kind_named("campaign")], written_by)
     assert isinstance(campaign, Campaign)
@@ -147,7 +148,7 @@ def load_result(path: str | os.PathLike[str]) -> Row:
 
 
 def _loaded(path: str | os.PathLike[str], wanted: Sequence[Kind], written_by: str = "") -> Row:
-    data = _read(path, f"{written_by or wanted[0].option}{os.fspath(path)}")
+    data = _read(path, written_by or wanted[0].option)
     found, version = kind_of_data(data), data["schema_version"]
     name_one = f"name one of {', '.join(each.words for each in wanted)}"
     if found is None:
@@ -173,11 +174,12 @@ def _loaded(path: str | os.PathLike[str], wanted: Sequence[Kind], written_by: st
 
 def _read(path: str | os.PathLike[str], option: str) -> dict[str, Any]:
     """Read the JSON of a report, of whatever version."""
-    again = f"write it again with {option}"
+    # A file that is not ours may be a program of the user's: it is not to be written over.
+    again = f"name a file that {option}FILE wrote, or write it again"
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"), parse_constant=_refuse_constant)
     except OSError as error:
-        what_to_do = f"check the path, or write one with {option}"
+        what_to_do = f"check the path, or write one with {option}{os.fspath(path)}"
         raise _error(path, error.strerror or str(error), what_to_do) from error
     except (ValueError, RecursionError) as error:
         raise _error(path, f"it is not JSON ({error})", again) from error

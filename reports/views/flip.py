@@ -35,7 +35,7 @@ ANSWER_TONES: dict[FlipAnswer, Tone] = {
     "not known": "warn",
     "no": "bad",
 }
-_CAUSES: dict[DriftCause, Tone] = {
+CAUSE_TONES: dict[DriftCause, Tone] = {
     "constant folding": "note",
     "layout or fusion": "note",
     "another program": "bad",
@@ -102,7 +102,7 @@ def drift(found: Sequence[DriftAttribution]) -> Table:
         cells(
             each.left,
             each.right,
-            Cell(each.cause, tone=_CAUSES[each.cause]),
+            Cell(each.cause, tone=CAUSE_TONES[each.cause]),
             each.equation or NOTHING,
             Cell(place(each.file, each.line)) if each.file else NOTHING,
             each.evidence,

@@ -3,7 +3,6 @@ import subprocess
 import sys
 
 import pytest
-import typer
 from program_files import program_file, script_file
 
 from parity_tests.cli import app
@@ -73,7 +72,7 @@ def test_the_exit_status_follows_the_worst_finding(canned, names, code):
 def test_nothing_collected_has_its_own_status(canned, capsys):
     canned()
     assert app.main(["run", "empty.py", "--exit-zero"]) == 5
-    assert "no programs in empty.py" in capsys.readouterr().err
+    assert "no programs in empty.py: mark functions with @program" in capsys.readouterr().err
 
 
 def test_the_table_has_a_row_for_each_program_and_reasons(canned, capsys):
@@ -206,33 +205,3 @@ def test_explain_needs_a_target(capsys):
 def test_explain_of_nothing_has_its_own_status(canned):
     canned()
     assert app.main(["explain", "empty.py"]) == 5
-
-
-def commands_of(group):
-    for command in group.commands.values():
-        yield command
-        if hasattr(command, "commands"):
-            yield from commands_of(command)
-
-
-def test_the_paragraphs_of_help_are_wrapped_by_the_terminal_alone():
-    found = list(commands_of(typer.main.get_command(app.app)))
-    assert {"init", "culprit", "history", "show"} <= {command.name for command in found}
-    for command in found:
-        broken = [
-            paragraph
-            for paragraph in (command.help or "").split("\n\n")
-            if "\n" in paragraph and not paragraph.startswith(" ")
-        ]
-        assert (command.name, broken) == (command.name, [])
-
-
-def test_each_option_says_what_it_does():
-    said = {
-        option.opts[0]: option.help
-        for command in commands_of(typer.main.get_command(app.app))
-        for option in command.params
-        if option.param_type_name == "option"
-    }
-    assert len(said) > 50
-    assert [option for option, words in said.items() if not words] == []

@@ -89,7 +89,7 @@ def said(capsys, *arguments, code=4):
 @pytest.mark.parametrize("text", ["", " , "])
 def test_states_that_are_not_named_are_refused(spec, capsys, option, text):
     words = said(capsys, "campaign", "small.toml", option, text)
-    assert f"Invalid value for '{option}': name states, separated by commas: not run, lost" in words
+    assert f"invalid value for '{option}': name states, separated by commas: not run, lost" in words
 
 
 def test_what_is_unavailable_is_not_run_again(spec, capsys):

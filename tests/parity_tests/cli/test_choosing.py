@@ -63,13 +63,12 @@ def test_programs_are_listed_with_their_places_and_tags_and_none_is_run(monkeypa
 
 def test_a_choice_of_nothing_has_its_own_status_and_names_the_choice(monkeypatch, capsys, faults):
     assert app.main(["run", TAGGED, "--list", "-k", "add", "--tag", "none"]) == 5
-    assert (
-        capsys.readouterr().err.strip().endswith("tagged_programs.py with -k 'add' and --tag none")
-    )
+    assert "tagged_programs.py with -k 'add' and --tag none: --list" in capsys.readouterr().err
     nothing = faults.model_copy(update={"programs": ()})
     monkeypatch.setattr(campaign, "run", lambda *a, **k: nothing)
     assert app.main(["run", "-k", "none"]) == 5
-    assert capsys.readouterr().err.strip() == "no programs in the built-in corpus with -k 'none'"
+    said = "constparity: no programs in the built-in corpus with -k 'none': --list without "
+    assert capsys.readouterr().err.startswith(said)
 
 
 def test_what_failed_last_is_run_again(ran, rows):

@@ -12,12 +12,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-import typer
 
-from parity_tests.cli import app
+from parity_tests.cli import commands
 
 ROOT = Path(__file__).parents[3]
-COMMANDS = sorted(typer.main.get_command(app.app).commands)
+COMMANDS = commands.every_command()
 SPEC = "[[corpus]]\nname = 'a'\n"
 FILES = {
     "generated.toml": f"{SPEC}generated = 1\n",
@@ -47,8 +46,8 @@ SIMPLE_USES = {
     "export inspect nope": (4, "cannot read nope"),
     "schema suite": (0, "}"),
     "-V": (0, "constparity "),
-    "-h": (0, ""),
-    "export inspect -h": (0, ""),
+    "-h": (0, "Print the JSON Schema"),
+    "export inspect -h": (0, "--debug"),
 }
 SCRIPT = """
 import contextlib, io, json, sys

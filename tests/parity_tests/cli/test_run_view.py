@@ -1,9 +1,11 @@
 import io
+import itertools
 
 from rich.console import Console
 
 from parity_tests.cli import run_view
-from reports.rows import Comparison, FlipReason, FlipVerdict
+from reports.rows import FLIP_OUTCOMES, VERDICTS, Comparison, FlipReason, FlipVerdict
+from reports.views import texts
 
 
 def printed(campaign, *names, width=140, details=1):
@@ -212,3 +214,19 @@ def test_a_name_is_neither_markup_nor_emoji_nor_obeyed(faults, rows):
     text = printed(faults.model_copy(update={"programs": (row,)}), name)
     assert "\x1b" not in text
     assert "model:100:[red]" in text
+
+
+def test_every_verdict_is_printed_in_colour_and_reads_the_same_without(faults):
+    for verdict, outcome in itertools.product(VERDICTS, FLIP_OUTCOMES):
+        flip = FlipVerdict(left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=())
+        row = faults.programs[0].model_copy(update={"verdict": verdict, "flip": flip})
+        campaign, printed = faults.model_copy(update={"programs": (row,)}), []
+        for colours in ("standard", None):
+            file = io.StringIO()
+            console = Console(file=file, width=140, force_terminal=True, color_system=colours)
+            run_view.print_campaign(console, campaign, details=2)
+            printed.append(file.getvalue())
+        assert "\x1b[" in printed[0]
+        assert texts.visible(printed[0]) == printed[1]
+        assert outcome in printed[1]
+        assert verdict in printed[1]

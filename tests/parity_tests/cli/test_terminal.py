@@ -2,7 +2,9 @@ import contextlib
 import io
 import os
 import pty
+import re
 import threading
+import time
 
 import pytest
 from rich.console import Console
@@ -116,3 +118,59 @@ def test_experiments_say_what_they_do_on_stderr(
     assert printed.out == ""
     *told, last = printed.err.splitlines()
     assert (told, last.partition(": ")[0]) == (steps, "constparity")
+
+
+def escapes(monkeypatch, **variables):
+    """The escape sequences of a green word and a bold one, as these variables have it."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", out := io.StringIO())
+    console = terminal.console()
+    console.print("[green]safe[/] [bold]all[/]")
+    return "".join(re.findall("\x1b[^m]*m", out.getvalue()))
+
+
+def test_colours_go_by_the_variables_that_all_programs_share(monkeypatch):
+    assert escapes(monkeypatch, TERM="xterm") == ""  # a pipe
+    assert "\x1b[32m" in escapes(monkeypatch, TERM="xterm", FORCE_COLOR="1")
+    without = escapes(monkeypatch, TERM="xterm", FORCE_COLOR="1", NO_COLOR="1")
+    assert "32" not in without
+    assert "\x1b[1m" in without  # bold is no colour
+    assert escapes(monkeypatch, TERM="dumb", FORCE_COLOR="1") == ""
+
+
+def test_what_is_bad_is_told_from_the_rest_without_hues_as_well():
+    styles = {*terminal.STYLES.values(), *terminal.FLIP_STYLES.values()}
+    assert {style for style in styles if "bold" in style} == {"bold red"}
+    assert terminal.STYLES["difference"] == terminal.FLIP_STYLES["different"] == "bold red"
+
+
+def test_the_time_that_is_left_is_of_the_phase(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
+    left, told = terminal.TimeLeft(), []
+    for seconds, done, total in [
+        (0, 0, 4),
+        (1, 1, 4),
+        (60, 2, 4),
+        (0, 0, 9),
+        (30, 3, 9),
+        (9, 9, 9),
+    ]:
+        now[0] += seconds
+        told.append(left.of(done, total))
+    assert told == ["", "", "about 60 s left", "", "about 60 s left", ""]
+
+
+def test_a_pipe_is_told_what_takes_long_before_the_first_step(monkeypatch):
+    monkeypatch.setattr(terminal, "SOON", 0.01)
+    console = Console(file=io.StringIO(), width=80)
+    with terminal.progress(console, first="reading runs.db") as advance:
+        for _ in range(200):
+            if console.file.getvalue():
+                break
+            time.sleep(0.01)
+        advance(1, 1, "run 1")
+    assert console.file.getvalue() == "reading runs.db\n1/1 run 1\n"

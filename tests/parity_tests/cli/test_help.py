@@ -1,0 +1,74 @@
+"""The first screen, the pages of `--help`, and what a wrong word is told."""
+
+import pytest
+
+from parity_tests.cli import app
+from parity_tests.cli.commands import COMMANDS, command_named, every_command
+
+PAGES = ["", *every_command()]
+
+
+@pytest.fixture(autouse=True)
+def terminal_of_80_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+def printed(capsys, *words):
+    app.main(words)
+    return capsys.readouterr().out
+
+
+def test_no_command_shows_three_of_them_on_one_small_screen(capsys):
+    assert app.main([]) == 4
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 23  # and the prompt
+    assert max(map(len, lines)) <= 80
+    shown = [line.split()[1] for line in lines if line.startswith("  constparity ")]
+    assert shown == ["run", "prove", "bisect"]
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_help_is_one_screen(name, capsys):
+    lines = printed(capsys, *name.split(), "--help").splitlines()
+    assert len(lines) <= 50
+    assert [line for line in lines if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_help_names_all_options_and_help_all_explains_them(name, capsys):
+    short, whole = (printed(capsys, *name.split(), each) for each in ("--help", "--help-all"))
+    command = command_named(name.split()[0]) if name else None
+    for word in name.split()[1:]:
+        command = command.commands[word]
+    for option in () if command is None else command.params:
+        if option.param_type_name == "option" and option.name != "_help_all":
+            assert option.opts[0] in short
+            assert option.help.split()[0] in whole
+            assert option.is_flag or option.metavar, f"{option.name} has no name for its value"
+    assert "\n  --debug  " in whole
+
+
+def test_the_page_of_all_lists_each_command_once():
+    names = [name for group in COMMANDS.values() for name in group]
+    assert len(names) == len(set(names)) == 26
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["prov", "a.py"], "no command 'prov'; did you mean prove?"),
+        (["history", "shwo", "1"], "no command 'shwo'; did you mean show?"),
+        (["run", "--repot", "json:-"], "no option '--repot'; did you mean --report"),
+        (["prove", "--platform", "cuda"], "no option '--platform'; did you mean --platforms?"),
+    ],
+)
+def test_a_wrong_word_is_told_the_right_one(words, told, capsys):
+    assert app.main(words) == 4
+    assert told in (said := capsys.readouterr().err)
+    assert "--help` " in said
+
+
+def test_a_word_like_none_is_told_where_all_are_listed(capsys):
+    assert app.main(["quux"]) == 4
+    expected = "constparity: no command 'quux'\n  -> `constparity --help` lists the commands\n"
+    assert capsys.readouterr().err == expected
