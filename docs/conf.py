@@ -21,9 +21,10 @@ mermaid.run();
 
 project = "constparity"
 release = metadata.version("constparity")
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinxcontrib.typer"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinxcontrib.typer"]
 exclude_patterns = ["example"]  # reports, which pages link to as files
 
+nb_execution_mode = "off"  # notebooks hold their outputs; a test runs them
 myst_heading_anchors = 4  # those of GitHub, where the same pages are read
 default_role = "code"  # docstrings have names in single backticks
 
