@@ -33,10 +33,11 @@ OF_THE_ROOT = {"quick_start": "README.md", "contributing": "CONTRIBUTING.md"}
 
 project = "constparity"
 release = metadata.version("constparity")
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_nb", "sphinx.ext.autodoc"]
 # Reports, which pages link to as files; and pieces of the changelog.
 exclude_patterns = ["example", "changelog"]
 
+nb_execution_mode = "off"  # notebooks hold their outputs; a test runs them
 myst_heading_anchors = 4  # those of GitHub, where the same pages are read
 smartquotes_action = "qe"  # "--" is an option
 default_role = "code"  # docstrings have names in single backticks

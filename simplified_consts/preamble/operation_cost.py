@@ -35,10 +35,10 @@ RELABELLING = frozenset(
 CHEAP_ELEMENTWISE = frozenset(
     {
         "abs", "add", "add_any", "and", "ceil", "clamp", "clz", "complex", "conj", "div", "eq",
-        "floor", "gather", "ge", "gt", "integer_pow", "is_finite", "le", "lt", "max", "min", "mul",
-        "mulhi", "ne", "neg", "nextafter", "not", "or", "population_count", "reduce_precision",
-        "rem", "round", "select_n", "shift_left", "shift_right_arithmetic", "shift_right_logical",
-        "sign", "sqrt", "square", "sub", "xor",
+        "eq_to", "floor", "gather", "ge", "gt", "integer_pow", "is_finite", "le", "le_to", "lt",
+        "lt_to", "max", "min", "mul", "mulhi", "ne", "neg", "nextafter", "not", "or",
+        "population_count", "reduce_precision", "rem", "round", "select_n", "shift_left",
+        "shift_right_arithmetic", "shift_right_logical", "sign", "sqrt", "square", "sub", "xor",
     }
 )  # fmt: skip
 

@@ -209,6 +209,17 @@ def test_a_loop_of_constants_alone_runs_once_as_a_whole():
     assert shapes == [(16,)]
 
 
+def test_a_search_in_a_captured_table_runs_once():
+    edges = jnp.sort(TABLE.ravel())
+
+    def searched(x):
+        return jnp.interp(TABLE, edges, edges**2)[0] + x
+
+    moved, left, _ = cut(searched, X)
+    assert "lt_to" in moved
+    assert "gather" not in left
+
+
 def test_a_loop_that_may_not_end_stays_if_a_call_may_not_reach_it():
     def endless(_):
         return lax.while_loop(lambda c: c[0] < jnp.inf, lambda c: c * 0 + TABLE[0], TABLE[0])

@@ -14,7 +14,7 @@ from ci_steps import run_script, steps_of
 from system_programs import needed
 
 ROOT = Path(__file__).parents[2]
-EXAMPLE = ROOT / "docs" / "example_project"
+EXAMPLE = ROOT / "docs" / "examples" / "parity_job"
 INIT = "constparity init --ci github --constparity constparity==1"
 WORKFLOW = ".github/workflows/constparity.yml"
 

@@ -1,0 +1,138 @@
+"""The commands of docs/examples.md print what it says.
+
+They run in this process, and those of SLOW, in processes of their own, with `make deep`. The search
+of `bisect` is among these: here its result is run, with that one site flipped.
+"""
+
+import os
+import re
+import runpy
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import write_notebooks
+
+from parity_tests.cli import app
+
+FOLDER = write_notebooks.FOLDER
+PAGE = (FOLDER.parent / "examples.md").read_text("utf-8")
+SLOW = ("constparity bisect ", "python report.py")
+# What may be another text: lines left out, a text left out, a figure that is said so, and a time.
+VARIES = {
+    r"^…\n": r"(?:.*\n)*?",
+    r"…": r".*",
+    r"about [\d.,]*\d": r"about [\d.,]*\d",
+    r"\b\d[\d.,]* ?(?:s|ms|µs)\b": r"\d[\d.,]* ?(?:s|ms|µs)",
+}
+
+
+def read_commands():
+    """Each command of the page, with what it prints and its exit status."""
+    for block in re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+        for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+            command, _, said = each.partition("\n")
+            ending = re.search(r"^exit status (\d+)\n\Z", said, re.MULTILINE)
+            said = said[: ending.start()] if ending else said
+            yield command, said, int(ending[1]) if ending else 0
+
+
+COMMANDS = list(read_commands())
+
+
+def says(said, printed):
+    """Whether a command printed what the page says."""
+    pattern, at = "", 0
+    for found in re.finditer("|".join(f"({each})" for each in VARIES), said, re.MULTILINE):
+        pattern += re.escape(said[at : found.start()]) + [*VARIES.values()][found.lastindex - 1]
+        at = found.end()
+    return re.fullmatch(pattern + re.escape(said[at:]), printed) is not None
+
+
+@pytest.mark.parametrize(
+    ("said", "printed", "is_same"),
+    [
+        ("took 1.2 s, 4 sites\n", "took 34 s, 4 sites\n", True),
+        ("took 1.2 s, 4 sites\n", "took 1.2 s, 5 sites\n", False),
+        ("took 12 ms\n", "took nothing\n", False),
+        ("accuracy about 0.59\n", "accuracy about 0.6\n", True),
+        ("accuracy 0.59\n", "accuracy 0.6\n", False),
+        ("a\n…\nb … d\n", "a\nx\ny\nb c d\n", True),
+        ("a\n…\nb … d\n", "a\nb c\nd\n", False),
+        ("a\n…\nb\n", "a\nb\nc\n", False),
+    ],
+)
+def test_times_and_what_is_left_out_may_vary_and_nothing_else(said, printed, is_same):
+    assert says(said, printed) == is_same
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A copy of the examples, in which commands leave what they write."""
+    copy = tmp_path_factory.mktemp("docs") / "examples"
+    shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    return copy
+
+
+@pytest.fixture
+def inside(folder, monkeypatch):
+    """Stand in the copy, where `python` is this Python."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+
+def run_here(command):
+    """Run a command in this process, and return its exit status."""
+    name, *words = shlex.split(command)
+    if name == "constparity":
+        return app.main(words)
+    if name == "python":
+        runpy.run_path(words[0], run_name="__main__")
+    else:
+        assert name == "cat"
+        print(Path(words[0]).read_text("utf-8"), end="")
+    return 0
+
+
+def plain(printed):
+    return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "status"), [each for each in COMMANDS if not each[0].startswith(SLOW)]
+)
+def test_a_command_prints_what_the_page_says(command, said, status, inside, capfd):
+    ended = run_here(command)
+    printed = plain(capfd.readouterr().out)
+    assert says(said, printed), printed
+    assert ended == status
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("command", "said", "status"), COMMANDS)
+def test_it_does_so_in_a_process_of_its_own(command, said, status, inside):
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=900)
+    assert says(said, plain(done.stdout)), done.stdout + done.stderr
+    assert done.returncode == status
+
+
+def test_the_site_that_bisect_names_makes_the_test_fail(inside, capfd):
+    [fails] = re.findall(r"^    fails:  (constparity bisect --flip .+)$", PAGE, re.MULTILINE)
+    assert run_here(fails) == 1
+    printed = capfd.readouterr().out
+    assert "Attempt to donate a buffer" in printed
+    assert "1 failed, 1 passed" in printed
+
+
+def test_every_example_is_on_the_page():
+    scripts = {each.name for each in FOLDER.glob("*.py")}
+    assert set(re.findall(r"^```\{literalinclude\} examples/(.+)$", PAGE, re.M)) == scripts
+    commands = " ".join(command for command, *_ in COMMANDS)
+    assert {each for each in scripts if each in commands} == scripts
+    notebooks = {each.name for each in FOLDER.glob("*.ipynb")}
+    assert set(re.findall(r"\(examples/(\w+\.ipynb)\)", PAGE)) == notebooks
+    assert {each.name for each in FOLDER.iterdir() if each.is_file()} == scripts | notebooks
