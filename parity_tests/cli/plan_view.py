@@ -59,8 +59,9 @@ class CampaignProgress:
             for state in STATES
             if states[state] and state not in ("safe", "proved", "at a price")
         ]
-        stored = "" if done == total else f"{done:,} in the store, "
-        text = f"{stored}{rate:.0f} a minute; {', '.join(bad) or 'no failures'}"
+        stored = "" if done == total else f"; {done:,} in the store"
+        # A narrow terminal shows the beginning and the end.
+        text = f"{rate:.0f} a minute; {', '.join(bad) or 'no failures'}{stored}"
         text += f"; now {now}" if now else ""
         # All are there when the last task has ended, and not when its programs have run.
         self.shown(done if done == total else min(int(done + at_work), total - 1), total, text)

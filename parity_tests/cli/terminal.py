@@ -37,7 +37,7 @@ FLIP_STYLES = {outcome: TONE_STYLES[tone] for outcome, tone in flip.TONES.items(
 DRIFT_STYLES = {cause: TONE_STYLES[tone] for cause, tone in flip.CAUSE_TONES.items()}
 _BAR = 10  # columns of a progress bar
 _BAR_LENGTH = 47  # the bar, its numbers, its time, the time left, and the blanks between them
-_LEAST_TEXT = 60  # of what says more than the step, and may be broken
+_LEAST_TEXT = 20
 SOON = 2.0  # seconds that need no progress
 _MOST_LINES = 40  # of progress without a terminal, for each phase
 LETTERS: dict[Side, str] = {
@@ -196,8 +196,7 @@ def progress(
         finally:
             shown.end_silence()
         return
-    width = console.width
-    length = width - _BAR_LENGTH if every is None else max(_LEAST_TEXT, width - _BAR_LENGTH)
+    length = max(console.width - _BAR_LENGTH, _LEAST_TEXT)
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=_BAR),

@@ -35,8 +35,8 @@ def test_it_says_the_rate_and_failures_by_kind(progress, steps, clock):
     tally.done, tally.states = 400, Counter({"safe": 380, "breaks": 12, "lost": 8})
     progress(tally)
     assert steps == [
-        (0, 1000, "0 in the store, 0 a minute; no failures"),
-        (400, 1000, "400 in the store, 200 a minute; 8 lost, 12 breaks"),
+        (0, 1000, "0 a minute; no failures; 0 in the store"),
+        (400, 1000, "200 a minute; 8 lost, 12 breaks; 400 in the store"),
     ]
 
 
@@ -48,8 +48,8 @@ def test_programs_of_tasks_at_work_count_and_are_not_in_the_store(progress, step
     progress.at_work(100.0)
     progress.at_work(600.0, "judging step")  # all ran, and the tasks have not ended
     assert [each[:2] for each in steps] == [(400, 1000), (500, 1000), (999, 1000)]
-    assert steps[1][2] == "400 in the store, 500 a minute; no failures"
-    assert steps[2][2] == ("400 in the store, 1000 a minute; no failures; now judging step")
+    assert steps[1][2] == "500 a minute; no failures; 400 in the store"
+    assert steps[2][2] == ("1000 a minute; no failures; 400 in the store; now judging step")
 
 
 def test_times_are_a_phase_of_their_own(progress, steps, clock):
@@ -60,7 +60,7 @@ def test_times_are_a_phase_of_their_own(progress, steps, clock):
     clock[0] = 61.0
     timed.done = 5
     progress(timed)
-    assert steps[-1] == (5, 10, "5 in the store, 5 a minute; no failures")
+    assert steps[-1] == (5, 10, "5 a minute; no failures; 5 in the store")
     timed.done = 10
     progress(timed)
     assert steps[-1] == (10, 10, "10 a minute; no failures")
