@@ -1,4 +1,4 @@
-"""The commands of docs/examples.md print what it says.
+"""The commands of docs/examples.md, and of the README, print what these say.
 
 They run in this process, and those of SLOW, in processes of their own, with `make deep`. The search
 of `bisect` is among these: here its result is run, with that one site flipped.
@@ -20,7 +20,8 @@ from parity_tests.cli import app
 
 FOLDER = write_notebooks.FOLDER
 PAGE = (FOLDER.parent / "examples.md").read_text("utf-8")
-SLOW = ("constparity bisect ", "python report.py")
+README = (FOLDER.parents[1] / "README.md").read_text("utf-8")
+SLOW = ("constparity bisect ", "python report.py", "pytest ")
 # What may be another text: lines left out, a text left out, a figure that is said so, and a time.
 VARIES = {
     r"^…\n": r"(?:.*\n)*?",
@@ -30,9 +31,9 @@ VARIES = {
 }
 
 
-def read_commands():
-    """Each command of the page, with what it prints and its exit status."""
-    for block in re.findall(r"^```console\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL):
+def read_commands(page):
+    """Each command of a page, with what it prints and its exit status."""
+    for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
         for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
             command, _, said = each.partition("\n")
             ending = re.search(r"^exit status (\d+)\n\Z", said, re.MULTILINE)
@@ -40,7 +41,7 @@ def read_commands():
             yield command, said, int(ending[1]) if ending else 0
 
 
-COMMANDS = list(read_commands())
+COMMANDS, OF_THE_README = list(read_commands(PAGE)), list(read_commands(README))
 
 
 def says(said, printed):
@@ -118,6 +119,43 @@ def test_it_does_so_in_a_process_of_its_own(command, said, status, inside):
     done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=900)
     assert says(said, plain(done.stdout)), done.stdout + done.stderr
     assert done.returncode == status
+
+
+@pytest.fixture
+def project(tmp_path, inside, monkeypatch):
+    """Stand in a folder that has the files of the README."""
+    for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+        if named := re.match(r"# (\w+\.py)\n", block):
+            (tmp_path / named[1]).write_text(block)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "status"),
+    [each for each in OF_THE_README if not each[0].startswith(SLOW)],
+)
+def test_a_command_prints_what_the_readme_says(command, said, status, project, capfd):
+    ended = run_here(command)
+    printed = plain(capfd.readouterr().out)
+    assert says(said, printed), printed
+    assert ended == status
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("command", "said", "status"), OF_THE_README)
+def test_so_it_does_in_a_process_of_its_own(command, said, status, project):
+    test_it_does_so_in_a_process_of_its_own(command, said, status, None)
+
+
+def test_the_engine_does_what_the_readme_says(project):
+    [code] = re.findall(r"^```python\n(import engine\n.*?)^```", README, re.MULTILINE | re.DOTALL)
+    *_, last = code.splitlines()
+    expression, _, said = last.partition("  # ")
+    script = f"{code}print({expression})"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert done.stdout.strip() == said.partition(":")[0] == "2"
 
 
 def test_the_site_that_bisect_names_makes_the_test_fail(inside, capfd):
