@@ -240,9 +240,9 @@ def test_a_suite_in_fresh_processes_has_the_python_of_a_release_that_the_plugin_
     assert sorted(each.partition(f":{report}/")[2] for each in formats) == ALL_REPORTS
 
 
-@pytest.mark.parametrize("run", ["both", "jax-both"])
+@pytest.mark.parametrize("run", ["both", "jax-both", "programs"])
 def test_uv_installs_into_the_python_of_the_job(runner, machine, tmp_path, run):
-    """A recorder stands for uv, which is not a package of the tests."""
+    """A recorder stands for uv. `programs` has uv installed, for an environment of that JAX."""
     shim = tmp_path / "bin" / "uv"
     shim.parent.mkdir()
     shim.write_text('#!/bin/sh\nprintf "%s " "$@"\n')
@@ -254,7 +254,8 @@ def test_uv_installs_into_the_python_of_the_job(runner, machine, tmp_path, run):
     values = values_of(run, installer="uv", project="-e '.[a, b]'")
     done = runner([install], values, given)["Install"]
     python = machine["PATH"].partition(":")[0] + "/python"
-    assert done.stdout == f"pip install --python {python} constparity jax=={JAX} -e .[a, b] "
+    packages = "uv" if run == "programs" else f"jax=={JAX} -e .[a, b]"
+    assert done.stdout == f"pip install --python {python} constparity {packages} "
 
 
 def test_a_job_that_does_not_say_what_installs_constparity_stops(runner):
