@@ -31,17 +31,28 @@ VARIES = {
 }
 
 
-def read_commands(page):
-    """Each command of a page, with what it prints and its exit status."""
+def read_blocks(page):
+    """The commands of each block of a page, with what they print and their exit status.
+
+    It is 0 unless `$?` is printed.
+    """
     for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
-        for each in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        told = re.sub(r"^\$ echo \$\?\n", "status ", block, flags=re.MULTILINE)
+        commands = []
+        for each in re.split(r"^\$ ", told, flags=re.MULTILINE)[1:]:
             command, _, said = each.partition("\n")
-            ending = re.search(r"^exit status (\d+)\n\Z", said, re.MULTILINE)
+            ending = re.search(r"^status (\d+)\n\Z", said, re.MULTILINE)
             said = said[: ending.start()] if ending else said
-            yield command, said, int(ending[1]) if ending else 0
+            commands.append((command, said, int(ending[1]) if ending else 0))
+        yield pytest.param(commands, id=commands[0][0])
 
 
-COMMANDS, OF_THE_README = list(read_commands(PAGE)), list(read_commands(README))
+BLOCKS, OF_THE_README = list(read_blocks(PAGE)), list(read_blocks(README))
+
+
+def quick(blocks):
+    """The blocks of which a command runs in this process."""
+    return [b for b in blocks if not all(each[0].startswith(SLOW) for each in b.values[0])]
 
 
 def says(said, printed):
@@ -103,22 +114,32 @@ def plain(printed):
     return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
 
 
-@pytest.mark.parametrize(
-    ("command", "said", "status"), [each for each in COMMANDS if not each[0].startswith(SLOW)]
-)
-def test_a_command_prints_what_the_page_says(command, said, status, inside, capfd):
-    ended = run_here(command)
-    printed = plain(capfd.readouterr().out)
-    assert says(said, printed), printed
-    assert ended == status
+def run_block(commands, capfd):
+    for command, said, status in commands:
+        if command.startswith(SLOW):
+            continue
+        ended = run_here(command)
+        printed = plain(capfd.readouterr().out)
+        assert says(said, printed), printed
+        assert ended == status
+
+
+def run_in_processes(commands):
+    for command, said, status in commands:
+        done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=900)
+        assert says(said, plain(done.stdout)), done.stdout + done.stderr
+        assert done.returncode == status
+
+
+@pytest.mark.parametrize("commands", quick(BLOCKS))
+def test_commands_print_what_the_page_says(commands, inside, capfd):
+    run_block(commands, capfd)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("command", "said", "status"), COMMANDS)
-def test_it_does_so_in_a_process_of_its_own(command, said, status, inside):
-    done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=900)
-    assert says(said, plain(done.stdout)), done.stdout + done.stderr
-    assert done.returncode == status
+@pytest.mark.parametrize("commands", BLOCKS)
+def test_they_do_so_in_processes_of_their_own(commands, inside):
+    run_in_processes(commands)
 
 
 @pytest.fixture
@@ -130,21 +151,15 @@ def project(tmp_path, inside, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("command", "said", "status"),
-    [each for each in OF_THE_README if not each[0].startswith(SLOW)],
-)
-def test_a_command_prints_what_the_readme_says(command, said, status, project, capfd):
-    ended = run_here(command)
-    printed = plain(capfd.readouterr().out)
-    assert says(said, printed), printed
-    assert ended == status
+@pytest.mark.parametrize("commands", quick(OF_THE_README))
+def test_commands_print_what_the_readme_says(commands, project, capfd):
+    run_block(commands, capfd)
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize(("command", "said", "status"), OF_THE_README)
-def test_so_it_does_in_a_process_of_its_own(command, said, status, project):
-    test_it_does_so_in_a_process_of_its_own(command, said, status, None)
+@pytest.mark.parametrize("commands", OF_THE_README)
+def test_so_they_do_in_processes_of_their_own(commands, project):
+    run_in_processes(commands)
 
 
 def test_the_engine_does_what_the_readme_says(project):
@@ -169,7 +184,7 @@ def test_the_site_that_bisect_names_makes_the_test_fail(inside, capfd):
 def test_every_example_is_on_the_page():
     scripts = {each.name for each in FOLDER.glob("*.py")}
     assert set(re.findall(r"^```\{literalinclude\} examples/(.+)$", PAGE, re.M)) == scripts
-    commands = " ".join(command for command, *_ in COMMANDS)
+    commands = " ".join(command for block in BLOCKS for command, *_ in block.values[0])
     assert {each for each in scripts if each in commands} == scripts
     notebooks = {each.name for each in FOLDER.glob("*.ipynb")}
     assert set(re.findall(r"\(examples/(\w+\.ipynb)\)", PAGE)) == notebooks
