@@ -91,9 +91,10 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def inside(folder, monkeypatch):
-    """Stand in the copy, where `python` is this Python."""
+    """Stand in the copy, where `python` is this Python and a terminal is as wide as the page's."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
 
 
