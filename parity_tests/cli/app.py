@@ -116,7 +116,9 @@ def _of_misuse(error: Any) -> str:
     elif hasattr(error, "option_name"):
         text = text.replace("No such option: ", "no option ")
     path = error.ctx.command_path if error.ctx is not None else "constparity"
-    return f"{text[0].lower()}{text[1:]}\n  -> `{path} --help` says what there is"
+    if text[1:2].islower():  # typer's own sentences begin with a capital, and so does JAX
+        text = f"{text[0].lower()}{text[1:]}"
+    return f"{text}\n  -> `{path} --help` says what there is"
 
 
 def _of_usage() -> tuple[type[Exception], ...]:

@@ -29,6 +29,7 @@ from parity_tests.judge.program_notes import what_it_changed
 from reports.document import WORST_FIRST
 from reports.rows import (
     FLIP_OUTCOMES,
+    VERDICTS,
     Campaign,
     Comparison,
     DriftAttribution,
@@ -292,7 +293,7 @@ def _print_times(console: Console, campaign: Campaign) -> None:
 
 def _print_totals(console: Console, campaign: Campaign) -> None:
     totals: Counter[str] = Counter(row.verdict for row in campaign.programs)
-    texts = (f"[{STYLES[each]}]{totals[each]} {each}[/]" for each in STYLES if totals[each])
+    texts = (f"[{STYLES[each]}]{totals[each]} {each}[/]" for each in VERDICTS if totals[each])
     programs = counted(len(campaign.programs), "program")
     console.print(f"{programs}: " + ", ".join(texts), highlight=False)
     flips: Counter[str] = Counter(row.flip.outcome for row in campaign.programs if row.flip)

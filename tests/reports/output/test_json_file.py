@@ -86,7 +86,7 @@ def test_bad_json_names_the_file_and_the_way_out(tmp_path):
     path = tmp_path / "report.json"
     path.write_text('{"schema_version": 2,')
     assert message(path).startswith(f"cannot read the report '{path}': it is not JSON (Expecting")
-    assert message(path).endswith(f"write it again with --report json:{path}")
+    assert message(path).endswith("name a file that --report json:FILE wrote, or write it again")
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"[" * 200_000, b'{"schema_version": NaN}', b""])
