@@ -209,9 +209,7 @@ def _both(dist: Path) -> tuple[Path, Path]:
 
 def _uv(*arguments: object) -> str:
     _, variables = installers.pip_settings()
-    ran = installers.run_command(
-        [find_uv_bin(), *map(str, arguments)], variables={"NO_COLOR": "1", **variables}
-    )
+    ran = installers.run_command([find_uv_bin(), *map(str, arguments)], variables=variables)
     if ran.status:
         raise WrongError(f"uv {arguments[0]} fails: {ran.stderr}{ran.stdout}")
     return ran.stdout.strip()
