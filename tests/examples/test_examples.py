@@ -1,7 +1,7 @@
 """The commands of docs/examples.md, and of the README, print what these say.
 
-They run in this process, and those of SLOW, in processes of their own, with `make deep`. The search
-of `bisect` is among these: here its result is run, with that one site flipped.
+They run in this process, and those of SLOW, in processes of their own, with `make deep`. Of these,
+the site that `bisect` names is flipped here, and the program that `reduce` reduces is run.
 """
 
 import os
@@ -13,15 +13,20 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import write_notebooks
 
+import engine
 from parity_tests.cli import app
 
 FOLDER = write_notebooks.FOLDER
 PAGE = (FOLDER.parent / "examples.md").read_text("utf-8")
 README = (FOLDER.parents[1] / "README.md").read_text("utf-8")
-SLOW = ("constparity bisect ", "python report.py", "pytest ")
+SLOW = (
+    *("constparity bisect ", "constparity reduce ", "cat report.py", "python report.py"),
+    "pytest ",
+)
 # What may be another text: lines left out, a text left out, a figure that is said so, and a time.
 VARIES = {
     r"^…\n": r"(?:.*\n)*?",
@@ -103,11 +108,8 @@ def run_here(command):
     name, *words = shlex.split(command)
     if name == "constparity":
         return app.main(words)
-    if name == "python":
-        runpy.run_path(words[0], run_name="__main__")
-    else:
-        assert name == "cat"
-        print(Path(words[0]).read_text("utf-8"), end="")
+    assert name == "python"
+    runpy.run_path(words[0], run_name="__main__")
     return 0
 
 
@@ -180,6 +182,14 @@ def test_the_site_that_bisect_names_makes_the_test_fail(inside, capfd):
     printed = capfd.readouterr().out
     assert "Attempt to donate a buffer" in printed
     assert "1 failed, 1 passed" in printed
+
+
+def test_the_program_that_is_reduced_drifts(inside):
+    drifting = runpy.run_path("drifting.py")
+    sides = (engine.jit(drifting["features"], constants=side) for side in engine.SIDES)
+    legacy, simplified = (np.asarray(side(drifting["SOUND"])) for side in sides)
+    assert (legacy != simplified).any()
+    np.testing.assert_allclose(legacy, simplified, atol=1e-4)
 
 
 def test_every_example_is_on_the_page():
