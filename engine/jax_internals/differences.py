@@ -10,8 +10,9 @@ from __future__ import annotations
 import functools
 import importlib.util
 import inspect
+import typing
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 from jax._src import config, core, mesh, pjit
@@ -24,7 +25,7 @@ _HAS_FLAT_TREES = importlib.util.find_spec("jax._src.flattree") is not None
 # `jax.extend.core`, which imports Pallas as well.
 BODIES_ARE_OF_ONE_CLASS = not hasattr(core, "ClosedJaxpr")
 
-if TYPE_CHECKING:
+if typing.TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr as ClosedJaxpr
 else:
     ClosedJaxpr = core.Jaxpr if BODIES_ARE_OF_ONE_CLASS else core.ClosedJaxpr
