@@ -65,6 +65,8 @@ def _from_checkout(folder: Path, subfolder: str) -> Origin:
     if not git(folder, "branch", "--remotes", "--contains", commit):
         raise _error(f"the checkout {folder}, whose commit {commit[:12]} is on no remote: push it")
     url = git(folder, "remote", "get-url", remote)
+    if _over_https(url) is None:
+        raise _error(f"the checkout {folder}, whose remote {url} is on this machine")
     below = git(folder / subfolder, "rev-parse", "--show-prefix").rstrip("/")
     found = _from_repository(url, {"vcs": "git", "commit_id": commit}, below)
     changed = git(folder, "status", "--porcelain", "--untracked-files=no")

@@ -48,7 +48,8 @@ class Listener:
         path = [str(Path(parity_tests.__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
         return cls(
             subprocess.Popen(
-                [sys.executable, "-m", __name__, str(folder), mode, sees, *map(str, reports)],
+                # -P: the working directory may have a `reports` of the user's.
+                [sys.executable, "-P", "-m", __name__, str(folder), mode, sees, *map(str, reports)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 stderr=stderr,

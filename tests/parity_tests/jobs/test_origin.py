@@ -124,7 +124,7 @@ def test_what_no_other_machine_can_install_is_an_error(installed, direct_url, sa
     [
         ([("remote", "remove", "origin")], "has no remote"),
         ([("update-ref", "-d", "refs/remotes/origin/main")], "is on no remote: push it"),
-        ([("remote", "set-url", "origin", "/srv/a.git")], "which is on this machine"),
+        ([("remote", "set-url", "origin", "/srv/a.git")], "remote /srv/a.git is on this machine"),
     ],
 )
 def test_a_checkout_that_no_other_machine_has_is_an_error(installed, checkout, git, commands, said):

@@ -16,6 +16,15 @@ def test_memory_maps_of_a_process_are_counted_where_the_system_limits_them():
     assert (10 < count_of(os.getpid()) < limit) if limit else count_of(os.getpid()) == 0
 
 
+def test_the_listener_starts_beside_a_module_of_the_users(tmp_path, monkeypatch):
+    (tmp_path / "reports.py").touch()
+    monkeypatch.chdir(tmp_path)
+    with open(tmp_path / "said", "wb") as said:
+        listener = last_words.Listener.start(tmp_path, "both", "legacy", said.fileno(), ())
+        listener.dismiss()
+    assert (listener.process.returncode, (tmp_path / "said").read_text()) == (0, "")
+
+
 def test_the_last_words_of_a_process_name_its_memory_maps(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(last_words, "wait_for_end", lambda pipe, process: (b"", 64_900))
     monkeypatch.setattr("parity_tests.suites.last_words.allowed", lambda: 65_530)
