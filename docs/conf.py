@@ -74,7 +74,7 @@ def options_of_pytest(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the options of the plugin to the page of commands."""
     if page == "cli":
         options = PytestOptions()
-        plugin.pytest_addoption(options)  # type: ignore[arg-type]
+        plugin.pytest_addoption(options)
         source[0] += f"\n## pytest\n\n{options.text}"
 
 

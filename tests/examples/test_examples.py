@@ -52,12 +52,12 @@ def read_blocks(page):
         yield pytest.param(commands, id=commands[0][0])
 
 
-BLOCKS, OF_THE_README = list(read_blocks(PAGE)), list(read_blocks(README))
+BLOCKS = [*read_blocks(PAGE), *read_blocks(README)]
 
 
-def quick(blocks):
-    """The blocks of which a command runs in this process."""
-    return [b for b in blocks if not all(each[0].startswith(SLOW) for each in b.values[0])]
+def is_slow(block):
+    """Whether no command of a block runs in this process."""
+    return all(command.startswith(SLOW) for command, *_ in block.values[0])
 
 
 def says(said, printed):
@@ -88,9 +88,12 @@ def test_times_and_what_is_left_out_may_vary_and_nothing_else(said, printed, is_
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A copy of the examples, in which commands leave what they write."""
+    """A copy of the examples and of the README's files, in which commands leave what they write."""
     copy = tmp_path_factory.mktemp("docs") / "examples"
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
+        if named := re.match(r"# (\w+\.py)\n", block):
+            (copy / named[1]).write_text(block)
     return copy
 
 
@@ -117,55 +120,26 @@ def plain(printed):
     return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
 
 
-def run_block(commands, capfd):
+@pytest.mark.parametrize("commands", [each for each in BLOCKS if not is_slow(each)])
+def test_commands_print_what_the_page_says(commands, inside, capfd):
     for command, said, status in commands:
-        if command.startswith(SLOW):
-            continue
-        ended = run_here(command)
-        printed = plain(capfd.readouterr().out)
-        assert says(said, printed), printed
-        assert ended == status
+        if not command.startswith(SLOW):
+            ended = run_here(command)
+            printed = plain(capfd.readouterr().out)
+            assert says(said, printed), printed
+            assert ended == status
 
 
-def run_in_processes(commands):
+@pytest.mark.deep
+@pytest.mark.parametrize("commands", BLOCKS)
+def test_they_do_so_in_processes_of_their_own(commands, inside):
     for command, said, status in commands:
         done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=900)
         assert says(said, plain(done.stdout)), done.stdout + done.stderr
         assert done.returncode == status
 
 
-@pytest.mark.parametrize("commands", quick(BLOCKS))
-def test_commands_print_what_the_page_says(commands, inside, capfd):
-    run_block(commands, capfd)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("commands", BLOCKS)
-def test_they_do_so_in_processes_of_their_own(commands, inside):
-    run_in_processes(commands)
-
-
-@pytest.fixture
-def project(tmp_path, inside, monkeypatch):
-    """Stand in a folder that has the files of the README."""
-    for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
-        if named := re.match(r"# (\w+\.py)\n", block):
-            (tmp_path / named[1]).write_text(block)
-    monkeypatch.chdir(tmp_path)
-
-
-@pytest.mark.parametrize("commands", quick(OF_THE_README))
-def test_commands_print_what_the_readme_says(commands, project, capfd):
-    run_block(commands, capfd)
-
-
-@pytest.mark.deep
-@pytest.mark.parametrize("commands", OF_THE_README)
-def test_so_they_do_in_processes_of_their_own(commands, project):
-    run_in_processes(commands)
-
-
-def test_the_engine_does_what_the_readme_says(project):
+def test_the_engine_does_what_the_readme_says(inside):
     [code] = re.findall(r"^```python\n(import engine\n.*?)^```", README, re.MULTILINE | re.DOTALL)
     *_, last = code.splitlines()
     expression, _, said = last.partition("  # ")

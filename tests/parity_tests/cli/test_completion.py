@@ -1,6 +1,5 @@
 """What a shell completes: asked as bash asks, and once by bash itself."""
 
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -55,7 +54,6 @@ def test_commands_are_offered_in_the_order_of_help(completed):
     assert completed("constparity ")[:3] == ["run", "prove", "watch"]
 
 
-@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")
 def test_bash_takes_the_script_that_is_installed(tmp_path):
     """What `--install-completion` writes, read by bash, which then asks for its words."""
     script = (
