@@ -373,7 +373,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def called(**given: Any) -> None:
-        for name in ("_debug", "_help_all"):  # their callbacks have seen to them
+        for name in ("debug", "help_all"):  # their callbacks have seen to them
             given.pop(name, None)
         for each in taken:
             if each.record is not None:
@@ -382,7 +382,7 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         command(**given)
 
     options = [option for each in taken for option in each.options]
-    options += [_option("_debug", Debug, False), _option("_help_all", HelpAll, False)]
+    options += [_option("debug", Debug, False), _option("help_all", HelpAll, False)]
     called.__dict__["__signature__"] = inspect.Signature(options)
     called.__annotations__ = {each.name: each.annotation for each in options}
     return called

@@ -12,13 +12,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-import typer
 from program_files import program_file
 
 import engine
 import parity_tests
 from parity_tests.advice import ADVICE, advice
-from parity_tests.cli.app import app
+from parity_tests.cli.commands import command_named
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
 
@@ -117,12 +116,11 @@ def test_each_advice_is_given_somewhere_and_no_other():
 
 @pytest.mark.parametrize("name", sorted(COMMANDS - {"timeout", "memory", "late setting"}))
 def test_commands_and_options_exist(name):
-    commands = typer.main.get_command(app).commands
     text = ADVICE[name].replace("{culprit}", ADVICE["culprit"])
     options = {
         option
         for command in re.findall(r"constparity (\w+)", text) or ["run"]
-        for parameter in commands[command].params
+        for parameter in command_named(command).params
         for option in parameter.opts
     }
     assert set(re.findall(r"--[\w-]+", text)) <= options
@@ -130,7 +128,7 @@ def test_commands_and_options_exist(name):
 
 @pytest.mark.parametrize("name", ["timeout", "memory"])
 def test_limits_can_be_raised(name):
-    options = {o for each in typer.main.get_command(app).commands["run"].params for o in each.opts}
+    options = {option for each in command_named("run").params for option in each.opts}
     assert set(re.findall(r"--[\w-]+", ADVICE[name])) <= options
 
 

@@ -221,13 +221,12 @@ def refusal(path):
 def test_what_is_no_archive_is_refused(copy):
     report, _ = copy
     other = report.with_name("A.json")
-    again = f"with constparity run --save {other}$"
-    with pytest.raises(ReportReadError, match=f"No such file or directory; .* write one {again}"):
+    written = f"write one with constparity run --save {other}$"
+    with pytest.raises(ReportReadError, match=f"No such file or directory; .* {written}"):
         Saved.read(other)
     other.write_text("{}")
-    with pytest.raises(
-        ReportReadError, match=f"not a constparity report .* write it again {again}"
-    ):
+    name_one = "name a file that constparity run --save FILE wrote, or write it again$"
+    with pytest.raises(ReportReadError, match=f"not a constparity report .* {name_one}"):
         Saved.read(other)
     arrays = report.with_name("live.json.arrays")
     arrays.write_bytes(b"no archive")
