@@ -168,8 +168,8 @@ def constparity(
             "--version", "-V", callback=_print_version, is_eager=True, help="Print it and exit."
         ),
     ] = False,
-    _debug: Debug = False,
-    _help_all: HelpAll = False,
+    debug: Debug = False,
+    help_all: HelpAll = False,
 ) -> None:
     """Compare the two ways in which JAX handles closed-over constants.
 
