@@ -199,7 +199,7 @@ def ask_for(turns: Sequence[BenchTurn], *, timeout: float = TIMEOUT) -> list[Tur
     """
     with ExitStack() as stack:
         # Files of a process that was killed may appear a moment later, which is no error.
-        folder = stack.enter_context(temporary_folder(ignore_cleanup_errors=True))
+        folder = stack.enter_context(temporary_folder())
         processes = [
             LiveProcess(turn, folder / str(number), timeout=timeout)
             for number, turn in enumerate(turns)

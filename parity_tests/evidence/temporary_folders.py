@@ -21,21 +21,21 @@ _HELD = ".held"
 
 
 @contextlib.contextmanager
-def temporary_folder(
-    use: Literal["", "cache-", "fuzz-", "reduce-"] = "", *, ignore_cleanup_errors: bool = False
-) -> Iterator[Path]:
+def temporary_folder(use: Literal["", "cache-", "fuzz-", "reduce-"] = "") -> Iterator[Path]:
     """Hold a temporary folder, which is deleted with what it holds when the block ends.
 
-    The first one of a process also deletes the folders that others left when they were killed.
+    What a worker that is being ended still writes into it stays until the next start: the first
+    folder of a process also deletes those that others left.
     """
     _delete_abandoned_once()
-    with (
-        tempfile.TemporaryDirectory(
-            prefix=f"{_PREFIX}{use}", ignore_cleanup_errors=ignore_cleanup_errors
-        ) as name,
-        _held(Path(name)),
-    ):
-        yield Path(name)
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{use}"))
+    try:
+        with _held(folder):
+            yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            (folder / _HELD).touch()  # held by nobody: the next start deletes what is left
 
 
 @contextlib.contextmanager

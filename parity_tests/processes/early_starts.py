@@ -211,7 +211,7 @@ def started_early(wanted: Sequence[Wanted], *, at_once: int | None = None) -> It
     """
     from parity_tests.evidence.temporary_folders import temporary_folder
 
-    with temporary_folder(ignore_cleanup_errors=True) as folder:
+    with temporary_folder() as folder:
         early = EarlyStarts(folder, wanted)
         _held.append(early)
         try:

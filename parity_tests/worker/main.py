@@ -82,7 +82,7 @@ def _cache_of_its_own() -> Iterator[None]:
     if _CACHE_FOLDER not in os.environ:
         yield
         return
-    with temporary_folder("cache-", ignore_cleanup_errors=True) as folder:
+    with temporary_folder("cache-") as folder:
         os.environ[_CACHE_FOLDER] = str(folder / "jax")
         yield
 

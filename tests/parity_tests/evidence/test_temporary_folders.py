@@ -1,5 +1,7 @@
 """What a killed process leaves in the temporary folder is deleted by the next one that starts."""
 
+import errno
+import os
 import subprocess
 import sys
 import tempfile
@@ -52,3 +54,16 @@ def test_a_folder_ends_with_its_block(tmp_path):
         temporary_folders.delete_abandoned()
         assert folder.exists()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_another_process_still_writes_is_deleted_by_the_next_start(tmp_path, monkeypatch):
+    with monkeypatch.context() as patched, temporary_folders.temporary_folder() as folder:
+        (folder / "late").write_text("of a worker that is being ended")
+        patched.setattr(os, "rmdir", _directory_not_empty)
+    assert folder.exists()
+    temporary_folders.delete_abandoned()
+    assert list(tmp_path.iterdir()) == []
+
+
+def _directory_not_empty(path, **options):
+    raise OSError(errno.ENOTEMPTY, os.strerror(errno.ENOTEMPTY), path)
