@@ -98,13 +98,14 @@ def _question(
 ) -> str:
     if flip is None:
         return "flip: not asked, for no two sides across the flip were compared"
-    apart = [row for row in judged if row.is_proof_alone or _is_proved_elsewhere(row)]
+    apart = list(filter(_is_apart, judged))
     proved = _proved_and_not_run(apart)
-    names = [row.name for row in judged if answer_of(row.flip) == flip and row not in apart]
+    worst = [row for row in judged if answer_of(row.flip) == flip and not _is_apart(row)]
+    names = [row.name for row in worst]
     total = f"{len(judged):,} programs"
     said = {
         "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
-        "yes, at a price": f"It costs {counts[flip]:,} of {total} something{listed_names(names)}",
+        "yes, at a price": _paid(worst, total),
         "placed otherwise": f"It places or commits outputs of {counts[flip]:,} of {total} "
         f"elsewhere{listed_names(names)}",
         "not known": _not_known(names, proved, total),
@@ -121,8 +122,21 @@ def _question(
     return f"flip: {flip}. {said}{rest}{todo}"
 
 
-def _is_proved_elsewhere(row: ProgramRow) -> bool:
-    """Say whether a program is proved, cannot run here, and has no hazard by which it may break."""
+def _paid(rows: Sequence[ProgramRow], total: str) -> str:
+    """Say what a flip costs programs; nothing where results drift and why is known."""
+    of, names = f"{len(rows):,} of {total}", listed_names([row.name for row in rows])
+    if all(row.flip and row.flip.outcome == "numerics drift, explained" for row in rows):
+        return f"Results drift in {of}, and why is known{names}"
+    return f"It costs {of} something{names}"
+
+
+def _is_apart(row: ProgramRow) -> bool:
+    """Say whether a program is proved and nothing more is known of it.
+
+    It was not run, or cannot run here and has no hazard by which it may break.
+    """
+    if row.is_proof_alone:
+        return True
     claims = row.flip.claims if row.flip is not None else ()
     proved = bool(claims) and answer_of_claims(claims) == "proved"
     may_break = any(not TRAITS[each.kind].only_costs for each in row.hazards)

@@ -59,6 +59,12 @@ def test_the_first_line_says_what_costs_most_and_then_what_to_do():
     )
 
 
+def test_results_that_drift_cost_nothing():
+    assert headline([program("drifts", REASONS[-2])]).question.startswith(
+        "flip: yes, at a price. Results drift in 1 of 1 programs, and why is known (drifts). "
+    )
+
+
 @pytest.mark.parametrize(
     ("what", "said"),
     [
