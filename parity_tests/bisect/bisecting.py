@@ -103,7 +103,7 @@ class Bisecting:
             return kept[0]
         self.progress("with nothing flipped")
         ended = self.runner.flipped(_NONE)
-        check_reached(ended, _last_line(ended.output))
+        check_reached(ended, self.runner.command, _last_line(ended.output))
         return self._kept(str(_NONE), ended)
 
     def _fails_before(self) -> Bisection:

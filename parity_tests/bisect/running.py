@@ -10,6 +10,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -334,7 +335,7 @@ def _not_started(command: Sequence[str], error: OSError) -> CommandError:
     return CommandError(f"{command[0]!r} cannot be started: {reason}")
 
 
-def check_reached(ended: Ended | EndedHere, said: str = "") -> None:
+def check_reached(ended: Ended | EndedHere, command: Sequence[str], said: str = "") -> None:
     """Raise where no process of a command could be switched; `said` is the last that it printed."""
     told, is_early = ended.told, ended.word != _word(0)
     if any(not each["error"] for each in told.processes):
@@ -346,7 +347,7 @@ def check_reached(ended: Ended | EndedHere, said: str = "") -> None:
             f"the command ({ended.word}) imports no JAX in the processes that can be switched, and "
             f"one cannot: {min(told.not_switched)}"
         )
-    last = f": {said}" if said else ""
+    last = (f": {said}" if said else "") + _of_elsewhere(command[0])
     if is_early and told.interpreters:
         raise NoJaxError(
             f"the command ({ended.word}) had not imported JAX yet, in any of its processes{last}",
@@ -362,6 +363,14 @@ def check_reached(ended: Ended | EndedHere, said: str = "") -> None:
         f"with -I, -E, -S or `env -i`, or sets PYTHONPATH itself{last if is_early else ''}",
         is_early=is_early,
     )
+
+
+def _of_elsewhere(name: str) -> str:
+    """Say of a command that is found in PATH that the environment of this Python has another."""
+    found, own = shutil.which(name), Path(sys.executable).parent / name
+    if found in (None, name, str(own)) or not own.is_file():
+        return ""
+    return f" ({name} is {found}; that of the environment of constparity is {own})"
 
 
 def _environment(*, flag: bool) -> dict[str, str]:

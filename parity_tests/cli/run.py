@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import Display
-from parity_tests.cli.exit_codes import fail
+from parity_tests.cli.exit_codes import complain, fail
 from parity_tests.cli.options import (
     HOW,
     OUTPUT,
@@ -231,6 +231,8 @@ def run(
     pythons = where.pythons(context, reload=measuring.reload)
     if pythons is None:
         return
+    if not (chosen.targets or list_only):
+        complain("no target is named: the built-in corpus is run, which takes minutes")
     if len(pythons) > 1:
         check_for(requests, kind_named("grid"))
     first = pythons[0] if pythons else None

@@ -66,7 +66,7 @@ def sites(
         ended = run_here(
             command, Flips.of("none"), output=_STANDARD_ERROR if takes_output else None
         )
-        check_reached(ended)
+        check_reached(ended, command)
     except NoJaxError as error:
         no_jax(context, error)
         return

@@ -78,6 +78,20 @@ def test_what_cannot_be_asked_is_said_in_a_sentence(
     assert not list(tmp_path.glob(".constparity_cache/bisect*"))
 
 
+def test_a_command_of_another_environment_is_named_with_the_one_that_was_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    theirs = tmp_path / "pytest"
+    theirs.write_text("#!/bin/sh\necho no module jax\nexit 4\n")
+    theirs.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert main(["bisect", "--", "pytest"]) == 2
+    ours = Path(sys.executable).with_name("pytest")
+    assert (
+        f": no module jax (pytest is {theirs}; that of the environment of constparity is {ours})"
+    ) in capsys.readouterr().err
+
+
 def test_options_of_a_script_are_its_own() -> None:
     check_command([PYTHON, "-X", "dev", "train.py", "-I", "-E"])
     check_command([PYTHON, "-u", "-m", "tool", "-S"])
