@@ -94,7 +94,7 @@ def open_to_process(packages: Sequence[str]) -> None:
 def collision_of(name: str) -> str | None:
     """Say where a package of ours and another one on the path have a name; None where none has.
 
-    Other names that are taken twice are told as well, so that all can be mended at once.
+    Other names that are taken twice are told as well, so that all can be fixed at once.
 
     A folder without __init__.py, as one that reports are written to, is no package here.
 

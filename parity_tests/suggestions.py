@@ -24,13 +24,6 @@ def close(name: str, candidates: Iterable[str]) -> str:
     return did_you_mean(difflib.get_close_matches(name, names, n=3, cutoff=0.6))
 
 
-def close_file(name: str, folder: Path) -> str:
-    """Suggest the modules of a folder that are spelt like the name of a file; "" where none is."""
-    stems = [each.stem for each in folder.glob("*.py")]
-    alike = difflib.get_close_matches(Path(name).stem, stems, n=3, cutoff=0.6)
-    return did_you_mean(f"{each}.py" for each in alike)
-
-
 def did_you_mean(meant: Iterable[str]) -> str:
     """Suggest the first few of what may be meant; "" where there is nothing."""
     few = list(meant)[:3]

@@ -344,7 +344,7 @@ def _import_file(path_text: str) -> ModuleType:
             raise TargetError(f"no folder {str(folder)!r} (from the target {path_text!r})")
         raise TargetError(
             f"no file {path.name!r} in {str(folder.resolve())!r}"
-            + suggestions.close_file(path.name, folder)
+            + suggestions.close(path.name, [each.name for each in folder.glob("*.py")])
         )
     path = path.resolve()
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]

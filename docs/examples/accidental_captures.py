@@ -1,4 +1,4 @@
-"""A training script that captures its data by accident, and with `--mended` does not.
+"""A training script that captures its data by accident, and with `--fixed` does not.
 
 `jit(partial(f, images=images))` traces `f` with the images as captured arrays, while
 `partial(jit(f), images=images)` passes them at each call. Both look alike and compute the same.
@@ -41,7 +41,7 @@ def accuracy(params, images, labels):
     return jnp.mean(jnp.argmax(logits(params, images), axis=-1) == labels)
 
 
-if "--mended" in sys.argv:
+if "--fixed" in sys.argv:
     step = partial(jax.jit(train), images=images[:3000], labels=labels[:3000])
     score = partial(jax.jit(accuracy), images=images[3000:], labels=labels[3000:])
 else:

@@ -19,7 +19,7 @@ So it does for states that are sharded over two devices, `jax.jit(jax.vmap(env.s
 ids [0, 1] in place of [1]; `jax.pmap(env.reset)` works in both modes. On one device nothing fails,
 but what `env.step` returns is committed where it was not before.
 
-A mend in MJX: `jax.device_put(model)` without a device where the caller has named none, which
+A fix in MJX: `jax.device_put(model)` without a device where the caller has named none, which
 leaves the model uncommitted on the default device. For users: let the environment have a system
 that is not committed, with which both programs run after the flip:
 

@@ -13,7 +13,7 @@ import jax
 functions, params = eqn.primitive.get_bind_params(eqn.params)
 print(eqn.primitive.bind(*functions, 1.0, **params))
 
-# -- mended
+# -- fixed
 found = eqn.primitive.get_bind_params(eqn.params)
 functions, params = found if isinstance(found, tuple) else ((), found)
 print(eqn.primitive.bind(*functions, 1.0, **params))

@@ -17,7 +17,7 @@ apply(1.0)
 scale.delete()
 print(apply(2.0)[:3])
 
-# -- mended
+# -- fixed
 copy = jnp.array(scale)
 copy.delete()
 print(apply(2.0)[:3])

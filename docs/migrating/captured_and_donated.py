@@ -16,7 +16,7 @@ start = jnp.arange(100.0)
 step = jax.jit(lambda state: state + start, donate_argnums=0)
 print(step(start)[:3])
 
-# -- mended
+# -- fixed
 first = jnp.array(start)
 step = jax.jit(lambda state: state + first, donate_argnums=0)
 print(step(start)[:3])

@@ -16,6 +16,6 @@ x = jax.device_put(1.0, here)
 # -- breaks
 print(jax.jit(lambda x: x + table)(x)[:3])
 
-# -- mended
+# -- fixed
 table = jax.device_put(table, here)
 print(jax.jit(lambda x: x + table)(x)[:3])

@@ -15,5 +15,5 @@ table = jnp.arange(100.0)
 captured, converted = jax.jit(lambda x: x + table).trace(1.0).closure_convert()
 print(converted([2 * each for each in captured], 1.0)[:3])
 
-# -- mended
+# -- fixed
 print(jax.jit(lambda table, x: x + table)(2 * table, 1.0)[:3])

@@ -27,7 +27,7 @@ print(closed_jaxpr.consts[0].dtype)
 print(sum(each.nbytes for each in closed_jaxpr.consts))
 
 
-# -- mended
+# -- fixed
 def captured(jaxpr):
     """Return what a jaxpr and its bodies capture, each array once."""
     found = {id(each): each for each in getattr(jaxpr, "consts", [])}

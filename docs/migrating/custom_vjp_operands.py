@@ -25,5 +25,5 @@ scaled.defvjp(lambda x: (scaled(x), None), lambda _, cotangent: ((cotangent * ta
 # -- breaks
 print(eqn.invars[1].aval.shape)
 
-# -- mended
+# -- fixed
 print(eqn.invars[eqn.params["num_consts"] :][0].aval.shape)

@@ -30,7 +30,7 @@ out = subprocess.run(
 )
 print(f"hoisted {out.stdout.split()[0]}, inlined {out.stdout.split()[1]}")
 
-# -- mended
+# -- fixed
 command = [sys.executable, "-c", program]
 out = subprocess.run(
     command, env={**os.environ, FLAG: "1"}, text=True, capture_output=True, check=True

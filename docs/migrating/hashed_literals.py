@@ -31,7 +31,7 @@ cache.update({hash(value): "seen" for value in literals_of(lambda x: 2.0 * x + n
 print(hash(2.0) in cache)
 
 
-# -- mended
+# -- fixed
 def key(value):
     """Return a key of a value, for a cache that holds the value as well."""
     if isinstance(value, jax.Array) or jnp.ndim(value) > 0:

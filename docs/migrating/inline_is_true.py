@@ -14,5 +14,5 @@ inline = eqn.params["inline"]
 # -- breaks
 print("inlined" if inline else "called")
 
-# -- mended
+# -- fixed
 print("inlined" if inline is True or getattr(inline, "name", "") == "JAX_EARLY" else "called")

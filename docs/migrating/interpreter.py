@@ -41,7 +41,7 @@ def model(x, sin):
     return half(x), table
 
 
-# -- mended
+# -- fixed
 # Their one body is called with the operands, and its outputs are theirs.
 CALLED = {
     primitives.jit_p,

@@ -14,6 +14,6 @@ closed_jaxpr = jax.make_jaxpr(lambda x: x + 1)(1.0)
 again = jax.extend.core.ClosedJaxpr(jaxpr=closed_jaxpr.jaxpr, consts=closed_jaxpr.consts)
 print(len(again.eqns))
 
-# -- mended
+# -- fixed
 again = jax.extend.core.ClosedJaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts)
 print(len(again.eqns))

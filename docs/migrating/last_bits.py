@@ -18,5 +18,5 @@ passed = jax.jit(jnp.exp)(table)
 # -- breaks
 print("equal to the bit:", np.array_equal(captured, passed))
 
-# -- mended
+# -- fixed
 print("equal:", np.allclose(captured, passed, rtol=1e-6))

@@ -21,7 +21,7 @@ print([jnp.shape(values[atom]) for atom in jaxpr.outvars])
 print(jaxpr.invars[0] in set(jaxpr.outvars))
 
 
-# -- mended
+# -- fixed
 def read(atom):
     """Return the value of an operand or output."""
     return atom.val if isinstance(atom, jax.extend.core.Literal) else values[atom]

@@ -20,6 +20,6 @@ print([float(value) for value in literals])
 # -- or
 print([value for value in literals if value == 0])
 
-# -- mended
+# -- fixed
 print([float(value) for value in literals if jnp.ndim(value) == 0])
 print([value for value in literals if jnp.ndim(value) == 0 and value == 0])

@@ -15,5 +15,5 @@ lowered = jax.jit(lambda x: x + table).lower(jnp.ones(100))
 # -- breaks
 print([aval.shape for aval in jax.tree.leaves(lowered.in_avals)])
 
-# -- mended
+# -- fixed
 print([info.shape for info in jax.tree.leaves(lowered.args_info)])

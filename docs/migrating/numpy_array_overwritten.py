@@ -19,7 +19,7 @@ apply = jax.jit(lambda x: x + weights).lower(x).compile()
 weights[:] = 7
 print(apply(x)[:3])
 
-# -- mended
+# -- fixed
 kept = jnp.array(weights)
 apply = jax.jit(lambda x: x + kept).lower(x).compile()
 weights[:] = 7

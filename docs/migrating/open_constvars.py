@@ -19,6 +19,6 @@ body = Jaxpr(constvars=[outer], invars=[x], outvars=closed_jaxpr.jaxpr.outvars, 
 env = dict(zip(body.constvars, [2.0])) | dict(zip(body.invars, [3.0]))
 print([env[atom] for atom in eqn.invars])
 
-# -- mended
+# -- fixed
 env = dict(zip([*body.constvars, *body.invars], [2.0, 3.0], strict=True))
 print([env[atom] for atom in eqn.invars])

@@ -15,7 +15,7 @@ closed_jaxpr = jax.make_jaxpr(lambda x: x + table)(1.0)
 [result] = jax.core.eval_jaxpr(closed_jaxpr.jaxpr, [2 * table], 1.0)
 print(result[:3])
 
-# -- mended
+# -- fixed
 closed_jaxpr = jax.make_jaxpr(lambda table, x: x + table)(table, 1.0)
 [result] = jax.core.eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, 2 * table, 1.0)
 print(result[:3])

@@ -27,5 +27,5 @@ def add_captured(x_ref, out_ref):
 # -- breaks
 print(pl.pallas_call(add_captured, out_shape=shape, interpret=True)(jnp.ones(8))[:3])
 
-# -- mended
+# -- fixed
 print(pl.pallas_call(add, out_shape=shape, interpret=True)(jnp.ones(8), table)[:3])

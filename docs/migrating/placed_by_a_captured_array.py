@@ -17,7 +17,7 @@ other = jax.device_put(jnp.ones(100), here)
 scaled = jax.jit(lambda x: x * table)(2.0)
 print((scaled + other)[:3])
 
-# -- mended
+# -- fixed
 table = jax.device_put(table, here)
 scaled = jax.jit(lambda x: x * table)(2.0)
 print((scaled + other)[:3])

@@ -36,7 +36,7 @@ print(len(checked(["x"], jaxpr.invars)))
 # -- or
 print(len(safe_map(lambda name, variable: name, ["x"], jaxpr.invars)))
 
-# -- mended
+# -- fixed
 invars = jax.make_jaxpr(scaled)(*args).jaxpr.invars
 print(len(checked(["x"], invars)))
 print(len(safe_map(lambda name, variable: name, ["x"], invars)))

@@ -30,7 +30,7 @@ from jax.extend.core import CallPrimitive
 
 print(isinstance(eqn.primitive, CallPrimitive))
 
-# -- mended
+# -- fixed
 from jax.extend.core import DropVar, concrete_or_error, gensym, new_jaxpr_eqn
 
 print(*map(callable, (new_jaxpr_eqn, concrete_or_error, gensym)), sep="\n")

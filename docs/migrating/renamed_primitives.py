@@ -15,7 +15,7 @@ print(rules[closed_call_p.name])
 rules = {call_p: "inline", closed_call_p: "keep"}
 print(rules[call_p])
 
-# -- mended
+# -- fixed
 rules = dict.fromkeys((call_p, closed_call_p), "inline")
 print(rules[closed_call_p])
 print(rules[call_p])

@@ -16,6 +16,6 @@ compiled = jax.jit(lambda x: x + table).lower(x).compile()
 [result] = compiled.runtime_executable().execute([x])
 print(result[:3])
 
-# -- mended
+# -- fixed
 result = compiled(x)
 print(result[:3])

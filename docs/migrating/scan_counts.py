@@ -22,7 +22,7 @@ print(eqn.params["num_consts"])
 print(eqn.params["num_carry"])
 
 
-# -- mended
+# -- fixed
 def counts(params):
     """Return how many operands are constants, and how many the carry."""
     if "num_consts" in params:

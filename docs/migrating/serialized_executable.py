@@ -18,6 +18,6 @@ x = jnp.ones(100)
 payload, *_ = serialize(jax.jit(lambda x: x + table).lower(x).compile())
 print(len(payload) > 0)
 
-# -- mended
+# -- fixed
 payload, *_ = serialize(jax.jit(lambda x, table: x + table).lower(x, table).compile())
 print(len(payload) > 0)

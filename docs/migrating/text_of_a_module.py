@@ -15,5 +15,5 @@ text = jax.jit(lambda x: x + table).lower(1.0).as_text()
 # -- breaks
 print(text.count('stablehlo.constant dense<"0x'))
 
-# -- mended
+# -- fixed
 print(text.count('stablehlo.constant dense<"0x') + text.count("jax.const = true"))

@@ -18,7 +18,7 @@ apply = jax.jit(lambda x: x + weights)
 with jax.transfer_guard("disallow"):
     print(apply(x).sum())
 
-# -- mended
+# -- fixed
 on_device = jnp.array(weights)
 apply = jax.jit(lambda x: x + on_device)
 with jax.transfer_guard("disallow"):

@@ -18,6 +18,6 @@ for _ in range(1000):
     jaxpr = jaxpr.jaxpr
 print("it never ends" if isinstance(jaxpr, ClosedJaxpr) else len(jaxpr.eqns))
 
-# -- mended
+# -- fixed
 jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
 print(len(jaxpr.eqns))

@@ -20,6 +20,6 @@ for value in eqn.params.values():
         found.append(value)
 print(len(found))
 
-# -- mended
+# -- fixed
 found += [getattr(each, "jaxpr", each) for each in eqn.params.values() if hasattr(each, "eqns")]
 print(len(found))

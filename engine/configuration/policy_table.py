@@ -9,7 +9,7 @@ type, a longer path before a shorter one, a line before a function, a longer nam
 one. The order of a table means nothing.
 
 As a file that a team keeps, a table has a line for each key, with the reason behind it:
-`inline model.py:31  # until #1234 is mended`.
+`inline model.py:31  # until #1234 is fixed`.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def read_lines(text: str, what: str) -> PolicyTable:
 
     Example::
 
-        read_lines("inline model.py:Model.*  # until #1234 is mended", "constants.policy")
+        read_lines("inline model.py:Model.*  # until #1234 is fixed", "constants.policy")
     """
     return _table(_pairs_of_lines(text, what))
 
@@ -162,7 +162,7 @@ def _pairs_of_lines(text: str, what: str) -> Iterable[_Pair]:
         if found is None:
             raise ValueError(
                 f"{what}:{number}: {line!r} is not a choice, a key and a reason; write them as in "
-                "'inline model.py:31  # until #1234 is mended'"
+                "'inline model.py:31  # until #1234 is fixed'"
             )
         yield f"{what}:{number}", found["key"], found["choice"]
 

@@ -150,9 +150,9 @@ class Bisecting:
             )
         helps = what_helps(on.said)
         return self._answer(
-            "mended",
+            "fixed",
             f"the command fails on stock JAX after the flip ({on.ended}) and passes on "
-            "constparity's engine with everything flipped. Either the engine mends what is to "
+            "constparity's engine with everything flipped. Either the engine fixes what is to "
             "blame, or that is out of reach: an array that JAX captures by itself"
             f"{', or a process that is not switched' if self.kept.not_switched else ''}. The "
             f"command said: {_last_line(on.said)}{f' -> {helps}' if helps else ''}",

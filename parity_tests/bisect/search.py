@@ -5,7 +5,7 @@ of them begins to fail is needed; with that one held, the next is found below it
 fail alone. What is left of all the others is asked after that, for sets that fail without these.
 
 Source: the prefix search is Go's `bisect` (golang.org/x/tools/cmd/bisect); that the sets found are
-minimal is Junker, "QuickXplain" (2004), under the assumption that flipping more never mends.
+minimal is Junker, "QuickXplain" (2004), under the assumption that flipping more never fixes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 What is flipped behaves as on stock JAX after the flip: NumPy arrays are read when JAX reads them,
 donated arrays are not protected, captured arrays take part in placement, and are passed once for
-each use. The engine mends all that elsewhere, and the command would pass.
+each use. The engine fixes all that elsewhere, and the command would pass.
 
 A program has one of the engine's pipelines by its own site. Both are changed in one step, the plan,
 which hoists those arrays whose sites are flipped and inlines the others.

@@ -32,7 +32,7 @@ _OF_THE_SHELL = ("_=", "COLUMNS=", "LINES=", "OLDPWD=", "SHLVL=", "SSH_", "TERM"
 
 _CODES = {
     "found": Exit.DIFFERENCE,
-    "mended": Exit.DIFFERENCE,
+    "fixed": Exit.DIFFERENCE,
     "ours": Exit.DIFFERENCE,
     "passes": Exit.PARITY,
     "fails before": Exit.COULD_NOT_COMPARE,
@@ -73,7 +73,7 @@ def bisect(
             exists=True,
             dir_okay=False,
             help="Arrays that are inlined, or with --flip hoisted, whatever is flipped; a line for "
-            "each, as in: inline model.py:31  # until #1234 is mended",
+            "each, as in: inline model.py:31  # until #1234 is fixed",
         ),
     ] = None,
     inline: Annotated[

@@ -64,7 +64,7 @@ def lint(
     fix: Annotated[
         bool,
         typer.Option(
-            "--fix", help="Mend what has a fix that works in both forms.", rich_help_panel=HOW
+            "--fix", help="Rewrite what has a fix that works in both forms.", rich_help_panel=HOW
         ),
     ] = False,
     diff: Annotated[

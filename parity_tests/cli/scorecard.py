@@ -42,7 +42,7 @@ def scorecard(
     Each program runs on stock JAX in both modes, and on the engine's two sides where the engine
     takes that JAX, each time in a process of its own. It states what the fault looks like and what
     right looks like; the state of its line on a release follows from what it showed there: open,
-    mended, changed (neither), new (open, and not on the release before), not in this release, or
+    fixed, changed (neither), new (open, and not on the release before), not in this release, or
     not known, where it failed in another way. Exits with 0 where nothing stands against the flip on
     the newest release, with 1 where a fault that the flip makes, and not by design, is open or new,
     or any line has changed, and with 2 where one is not known.

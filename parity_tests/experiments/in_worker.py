@@ -126,11 +126,11 @@ def _search_on_stock(
     asked = FindCulprit(target=target, question=ours.question, stock_failure=failure.type)
     found = _culprits(asked, until, progress)
     says = f"jax-legacy runs the program and jax-simplified fails: {texts.failed(failure)}"
-    mends = "constparity's own simplified pipeline runs it with every array hoisted"
+    fixes = "constparity's own simplified pipeline runs it with every array hoisted"
     if found.verdict == "difference":
-        reasons = (says, mends, "with these arrays as arguments stock JAX fails, too")
+        reasons = (says, fixes, "with these arrays as arguments stock JAX fails, too")
     else:
-        reasons = (says, mends, f"which array it takes is not known: {found.reasons[0]}")
+        reasons = (says, fixes, f"which array it takes is not known: {found.reasons[0]}")
     return found.model_copy(
         update={
             "verdict": "difference",

@@ -44,7 +44,7 @@ class Line:
     def effect(self) -> Effect:
         """What the flip does to the fault."""
         if self.fault[1] == self.right[1]:
-            return "mended by the flip"
+            return "fixed by the flip"
         if self.fault[0] == self.fault[1] or self.fault[0] != self.right[0]:
             return "in both modes"
         return "by design" if self.by_design else "against the flip"

@@ -11,7 +11,7 @@ from reports.rows.scorecard import Seen, State
 
 ABSENT: Literal["not in this release"] = "not in this release"
 _THERE = ("open", "new", "changed", "not known")
-_NOT_THERE = ("right", "mended", ABSENT)
+_NOT_THERE = ("right", "fixed", ABSENT)
 
 
 def state_of(line: Line, off: Seen, on: Seen, before: State | None = None) -> State:
@@ -22,7 +22,7 @@ def state_of(line: Line, off: Seen, on: Seen, before: State | None = None) -> St
     """
     seen = (off, on)
     if all(map(_matches, line.right, seen)):
-        return "mended" if before in (*_THERE, "mended") else "right"
+        return "fixed" if before in (*_THERE, "fixed") else "right"
     if all(map(_matches, line.fault, seen)):
         return "new" if before in _NOT_THERE else "open"
     if all(each.text == ABSENT and not each.failed for each in seen):

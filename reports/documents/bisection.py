@@ -12,13 +12,13 @@ from reports.views.texts import counted
 _HEADS: dict[BisectAnswer, str] = {
     "passes": "nothing to find, the command passes after the flip",
     "fails before": "the command fails before the flip",
-    "mended": "the command fails after the flip on stock JAX alone",
+    "fixed": "the command fails after the flip on stock JAX alone",
     "ours": "constparity's engine itself changes what the command does",
     "not repeatable": "not known, the command does not repeat itself",
     "not reached": "not known, processes of the command cannot be switched",
 }
 _TONES: dict[BisectAnswer, Tone] = {
-    "passes": "good", "fails before": "warn", "mended": "warn", "ours": "bad",
+    "passes": "good", "fails before": "warn", "fixed": "warn", "ours": "bad",
     "not repeatable": "warn", "not reached": "warn", "found": "bad",
 }  # fmt: skip
 

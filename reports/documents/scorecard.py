@@ -25,10 +25,10 @@ from reports.rows.scorecard import EFFECTS, STATES, Effect, Scorecard, ScoreLine
 from reports.views.texts import counted
 
 _TONES: dict[State, Tone] = {
-    "open": "bad", "new": "bad", "changed": "warn", "not known": "warn", "mended": "good",
+    "open": "bad", "new": "bad", "changed": "warn", "not known": "warn", "fixed": "good",
     "right": "good", "not in this release": "",
 }  # fmt: skip
-# The engine mends what JAX leaves open, so its state has words of its own.
+# The engine fixes what JAX leaves open, so its state has words of its own.
 _OF_ENGINE: dict[State, str] = {"open": "the same", "changed": "other"}
 SIDE_NAMES: dict[Side, str] = {
     "jax-legacy": "JAX, flag off", "jax-simplified": "JAX, flag on", "legacy": "engine, legacy",
@@ -38,17 +38,17 @@ _NOT_RUN = "-"
 _THERE: tuple[State, ...] = ("open", "new")
 _COUNTED: dict[Effect, str] = {
     "against the flip": "{} against it", "by design": "{} by design",
-    "in both modes": "{} in both modes", "mended by the flip": "it mends {}",
+    "in both modes": "{} in both modes", "fixed by the flip": "it fixes {}",
 }  # fmt: skip
 _LEGEND = (
     "Each line is a small program, parity_tests/scorecard/programs/LINE.py, that shows one thing "
     "on stock JAX: run it with JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 and with 1. It states what the "
     "fault shows and what is right, and its state on a release follows from what it showed there. "
     "Open: the fault. New: the fault, and not on the release before. Changed: neither. Not known: "
-    "it failed in a way that it does not state. Right: what is right. Mended: what is right, and a "
+    "it failed in a way that it does not state. Right: what is right. Fixed: what is right, and a "
     "release before had the fault.",
     "A fault is against the flip where flag on alone has it, and by design where that is on "
-    "purpose; in both modes; or mended by the flip where flag off alone has it. Engine: what the "
+    "purpose; in both modes; or fixed by the flip where flag off alone has it. Engine: what the "
     "same program shows where jax.jit is the engine's, legacy for flag off and simplified for on.",
 )
 
@@ -77,7 +77,7 @@ def headline(found: Scorecard) -> str:
     Example::
 
         headline(found) == (
-            "scorecard of the flip, jax 0.12.0.1: 20 against it, 5 by design, it mends 8, 1 right"
+            "scorecard of the flip, jax 0.12.0.1: 20 against it, 5 by design, it fixes 8, 1 right"
         )
     """
     effects = Counter(each.effect for each in found.lines if each.newest.state in _THERE)
@@ -191,4 +191,4 @@ def _stated(line: ScoreLine) -> Iterator[Line]:
     if line.effect == "by design":
         yield Line(line.by_design, "By design:")
     else:
-        yield Line(right, "Mended once")
+        yield Line(right, "Fixed once")

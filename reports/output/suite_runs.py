@@ -116,7 +116,7 @@ _RULES = (
     sarif.SarifRule(
         "test-fails-otherwise",
         "A test that fails on both sides, with another exception or message",
-        "Mend the test on legacy first, and see whether the sides still differ.",
+        "Fix the test on legacy first, and see whether the sides still differ.",
     ),
     sarif.SarifRule(
         "test-not-compared",

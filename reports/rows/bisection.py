@@ -6,11 +6,11 @@ from typing import Literal
 
 from reports.rows.row import Row
 
-# What a bisection comes to. `mended`: the engine with everything flipped passes, and stock JAX
+# What a bisection comes to. `fixed`: the engine with everything flipped passes, and stock JAX
 # fails; `ours`: the engine with nothing flipped fails, and stock JAX passes; `not reached`: it
 # passes in all processes that can be switched, and there are others.
 BisectAnswer = Literal[
-    "found", "passes", "fails before", "mended", "ours", "not repeatable", "not reached"
+    "found", "passes", "fails before", "fixed", "ours", "not repeatable", "not reached"
 ]
 
 

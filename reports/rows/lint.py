@@ -12,7 +12,7 @@ LintConfidence = Literal["low", "medium", "high"]
 class LintFinding(Row):
     """A place in a file, what a rule says of it, and how sure the rule is.
 
-    Lines and columns count from 1. `is_fixable` says that `--fix` mends it.
+    Lines and columns count from 1. `is_fixable` says that `--fix` rewrites it.
     """
 
     code: str

@@ -10,19 +10,19 @@ from reports.rows.row import Row, Side
 LineKind = Literal["wrong values", "fails", "placement", "cost", "tools", "note"]
 KINDS: tuple[LineKind, ...] = ("wrong values", "fails", "placement", "cost", "tools", "note")
 # What the flip does to a fault: it makes it, so it stands against the flip; it makes it on purpose;
-# it leaves it; it mends it.
-Effect = Literal["against the flip", "by design", "in both modes", "mended by the flip"]
+# it leaves it; it fixes it.
+Effect = Literal["against the flip", "by design", "in both modes", "fixed by the flip"]
 EFFECTS: tuple[Effect, ...] = (
-    "against the flip", "by design", "in both modes", "mended by the flip",
+    "against the flip", "by design", "in both modes", "fixed by the flip",
 )  # fmt: skip
 # - open: both modes show the fault as its program states it; new: and the release before did not.
 # - changed: neither that nor what is right.
 # - not known: a process failed in a way that the program does not state.
-# - right: both modes show what is right; mended: and a release before showed the fault.
+# - right: both modes show what is right; fixed: and a release before showed the fault.
 # - not in this release: both say so.
-State = Literal["open", "new", "changed", "not known", "mended", "right", "not in this release"]
+State = Literal["open", "new", "changed", "not known", "fixed", "right", "not in this release"]
 STATES: tuple[State, ...] = (
-    "open", "new", "changed", "not known", "mended", "right", "not in this release",
+    "open", "new", "changed", "not known", "fixed", "right", "not in this release",
 )  # fmt: skip
 
 

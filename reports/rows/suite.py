@@ -227,7 +227,7 @@ class SuiteResult(Row):
 
     @property
     def misspelt(self) -> tuple[SuiteKnown, ...]:
-        """The entries of known differences that are to be mended: nothing has their name."""
+        """The entries of known differences that are to be fixed: nothing has their name."""
         return tuple(each for each in self.known if each.state == "fixed" and each.why)
 
     @property

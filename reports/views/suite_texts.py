@@ -227,11 +227,11 @@ def entry(row: SuiteKnown) -> str:
 def _advice(row: SuiteKnown) -> str:
     match row.state:
         case "fixed" if row.why:
-            return f"; {row.why}: mend the entry, or delete it"
+            return f"; {row.why}: fix the entry, or delete it"
         case "fixed":
             return "; nothing differs there: delete the entry"
         case "expired":
-            return f"; valid until {row.valid_until}: mend the difference, or renew the entry"
+            return f"; valid until {row.valid_until}: fix the difference, or renew the entry"
         case "not judged":
             return f"; {row.why}"
     return f"; {counted(row.matched, 'difference')}"

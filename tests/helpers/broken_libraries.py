@@ -19,11 +19,11 @@ _HEAD = """\
 
 Breakages of libraries by JAX's work on constants, with the flag off: the class of jaxprs that was
 merged in 0.11.0, and constants that moved from `constvars` to `invars` in 0.11.1. The flip itself
-breaks catalyst and mends numpyro. In the last three rows nothing of the library reads constants.
-The errors and their mends: [migrating](migrating.md#jax-011-and-newer-whatever-the-flag).
+breaks catalyst and fixes numpyro. In the last three rows nothing of the library reads constants.
+The errors and their fixes: [migrating](migrating.md#jax-011-and-newer-whatever-the-flag).
 
 Each row is the last release before its fix, read with `constparity lint`; *fix* says whether
-`--fix` mends the lines. [libraries_that_broke.toml](libraries_that_broke.toml) has these lines,
+`--fix` rewrites the lines. [libraries_that_broke.toml](libraries_that_broke.toml) has these lines,
 what the library's tests said before and after the fix, and its pattern in a few lines of our own,
 which a test lints, runs on the JAX at hand, and runs again after `--fix`.
 

@@ -12,9 +12,9 @@ from jax.extend.core import primitives
 
 @pytest.fixture(scope="module")
 def interpreter():
-    _, _, head, _, mended = writer.sources(writer.WHOLE)
+    _, _, head, _, fixed = writer.sources(writer.WHOLE)
     names = {}
-    exec(f"{head}\n{mended}", names)
+    exec(f"{head}\n{fixed}", names)
     return names
 
 

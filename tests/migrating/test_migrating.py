@@ -10,7 +10,7 @@ import write_migrating as writer
 FLAG, RELEASES = (*writer.USERS, *writer.AUTHORS), writer.RELEASES
 # What these say is right before the flip, too, or is an error before it.
 SAYS_THE_SAME = {"flag_set_too_late"}
-NOT_MENDED_TO_BEFORE = {"flag_set_too_late", "last_bits", "pallas_kernel"}
+NOT_FIXED_TO_BEFORE = {"flag_set_too_late", "last_bits", "pallas_kernel"}
 MERGED = tuple(map(int, version("jax").split(".")[:2])) >= (0, 11)
 
 
@@ -40,23 +40,23 @@ def test_the_programs_say_here_what_the_page_says(seen, said):
     assert said == seen["said"][version("jax")]
 
 
-def test_each_mend_says_the_same_in_both_forms(said):
-    off, on = ({name: each["mended"] for name, each in said[flag].items()} for flag in "01")
+def test_each_fix_says_the_same_in_both_forms(said):
+    off, on = ({name: each["fixed"] for name, each in said[flag].items()} for flag in "01")
     assert off == on
     assert not [each for each in off.values() if "Error: " in each]
 
 
-def test_each_mend_says_the_same_on_every_release(seen):
-    [mended] = {
-        json.dumps({name: each["mended"] for name, each in flags[flag].items()})
+def test_each_fix_says_the_same_on_every_release(seen):
+    [fixed] = {
+        json.dumps({name: each["fixed"] for name, each in flags[flag].items()})
         for flags in seen["said"].values()
         for flag in "01"
     }
-    assert "Error: " not in mended
+    assert "Error: " not in fixed
 
 
 @pytest.mark.parametrize("name", writer.NAMES)
-def test_lint_says_nothing_of_a_mend(name):
+def test_lint_says_nothing_of_a_fix(name):
     assert writer.linted(name)[-1] == set()
 
 
@@ -75,17 +75,17 @@ def test_each_program_shows_a_change_of_the_flip(said):
     assert alike == SAYS_THE_SAME
 
 
-def test_each_mend_says_what_was_said_before_the_flip(said):
-    otherwise = names_whose(FLAG, said, lambda off, _: off["mended"] != off["breaks"])
-    assert otherwise == NOT_MENDED_TO_BEFORE
+def test_each_fix_says_what_was_said_before_the_flip(said):
+    otherwise = names_whose(FLAG, said, lambda off, _: off["fixed"] != off["breaks"])
+    assert otherwise == NOT_FIXED_TO_BEFORE
 
 
 def test_what_jax_0_11_changed_has_nothing_to_do_with_the_flag(said):
-    changed = names_whose(RELEASES, said, lambda off, _: off["mended"] != off["breaks"])
+    changed = names_whose(RELEASES, said, lambda off, _: off["fixed"] != off["breaks"])
     assert changed == (set(RELEASES) if MERGED else {"bind_params"})
     depends = names_whose(RELEASES, said, lambda off, on: off["breaks"] != on["breaks"])
     assert depends == ({"private_tracing"} if MERGED else set())
 
 
 def test_the_interpreter_is_right_where_the_page_says_so(said):
-    assert [said[flag][writer.WHOLE]["mended"] for flag in "01"] == ["[True, True, True]\nTrue"] * 2
+    assert [said[flag][writer.WHOLE]["fixed"] for flag in "01"] == ["[True, True, True]\nTrue"] * 2

@@ -26,7 +26,7 @@ SEEN = PROGRAMS / "seen.json"
 _LENGTH = 60  # of an error in a table
 _HOME = re.compile(r"^(\w+\.)+(?=\w+: )")
 _ERROR = re.compile(r"[\w.]*Error: ")
-PARTS = ("breaks", "mended")
+PARTS = ("breaks", "fixed")
 USERS = (
     "captured_and_donated",
     "captured_and_deleted",
@@ -64,7 +64,7 @@ RELEASES = (
     "bind_params",
     "inline_is_true",
 )
-IN_WORDS = {"flag_set_too_late"}  # whose mend is no line of the program
+IN_WORDS = {"flag_set_too_late"}  # whose fix is no line of the program
 WHOLE = "interpreter"  # has nothing that breaks
 NAMES = (*USERS, *AUTHORS, *RELEASES, WHOLE)
 
@@ -77,9 +77,9 @@ def sources(name):
     text = (PROGRAMS / f"{name}.py").read_text()
     title, _, said = ast.get_docstring(ast.parse(text)).partition("\n")
     code = text.split('"""', 2)[2]
-    before, _, mended = code.partition("\n# -- mended\n")
+    before, _, fixed = code.partition("\n# -- fixed\n")
     head, _, breaks = before.partition("\n# -- breaks\n")
-    return title, said.strip(), head.strip(), breaks.strip(), mended.strip()
+    return title, said.strip(), head.strip(), breaks.strip(), fixed.strip()
 
 
 def heading(name):
@@ -104,8 +104,8 @@ def said_here(names):
 
 
 def _said(name, part):
-    _, _, head, breaks, mended = sources(name)
-    pieces = breaks.split("\n# -- or\n") if part == "breaks" else [mended]
+    _, _, head, breaks, fixed = sources(name)
+    pieces = breaks.split("\n# -- or\n") if part == "breaks" else [fixed]
     return "\n".join(_said_by_piece(name, f"{head}\n\n{each.strip()}") for each in pieces)
 
 
@@ -153,7 +153,7 @@ PAGE_TEXT = """\
 
 What people meet when the arrays that a traced function captures become `Literal`s of the jaxpr and
 arguments of the compiled function, error by error. Each text was said on stock JAX {releases};
-each mend was run there with the flag off and on, and says the same. A mend links its whole program,
+each fix was run there with the flag off and on, and says the same. A fix links its whole program,
 with what broke.
 
 <!-- generated: python tests/migrating/write_migrating.py PYTHON... -->
@@ -172,7 +172,7 @@ Authors of libraries, in this order; the tables have the code of [lint](lint.md#
 names the line:
 
 ```sh
-constparity lint src --select CP2      # lines that break from JAX 0.11 on; --fix mends some
+constparity lint src --select CP2      # lines that break from JAX 0.11 on; --fix rewrites some
 constparity lint src --select CP1      # lines that read captured arrays as they were
 pytest --constparity=jax-both          # which tests differ, the flag off and on
 pytest --constparity=jax-both --constparity-python=ENVIRONMENT    # the same on its JAX
@@ -220,7 +220,7 @@ says no more than that it is for a short transition and not to be relied on.
 source, and `jax-both` takes yours as `--constparity-python`.
 
 **I export models.** `jax.export` keeps captured arrays in the file, in both forms. An array that
-several functions capture is in it once for each, and the flip mends that
+several functions capture is in it once for each, and the flip fixes that
 ([scorecard](scorecard.md#open-export_copies)).
 """
 
@@ -259,12 +259,12 @@ def _part(names, seen):
 
 
 def linted(name):
-    """Return the codes of what lint finds in each piece of a program, the mended one last."""
+    """Return the codes of what lint finds in each piece of a program, the fixed one last."""
     from parity_tests.lint.rules import CODES
     from parity_tests.lint.run import lint_source
 
-    _, _, head, breaks, mended = sources(name)
-    pieces = [*breaks.split("\n# -- or\n"), mended]
+    _, _, head, breaks, fixed = sources(name)
+    pieces = [*breaks.split("\n# -- or\n"), fixed]
     return [
         {code for code, _ in lint_source(f"{head}\n\n{piece}\n".encode(), CODES)}
         for piece in pieces
@@ -294,20 +294,20 @@ def _short(error, others):
 
 
 def _section(name, seen):
-    _, text, _, _, mended = sources(name)
-    *causes, mend = text.split("\n\n")
+    _, text, _, _, fixed = sources(name)
+    *causes, fix = text.split("\n\n")
     yield from (f"### {heading(name)}", "")
     yield from _seen(name, seen)
     program = f"[Whole program](migrating/{name}.py)."
-    mend = textwrap.fill(f"**Mend.** {mend} {program}", 100, break_on_hyphens=False)
-    yield from ("\n\n".join(causes), "", mend, "")
+    fix = textwrap.fill(f"**Fix.** {fix} {program}", 100, break_on_hyphens=False)
+    yield from ("\n\n".join(causes), "", fix, "")
     if name not in IN_WORDS:
-        yield from ("```python", mended, "```", "")
+        yield from ("```python", fixed, "```", "")
 
 
 def _whole(seen):
     _, text, *_ = sources(WHOLE)
-    [said] = {flags[flag][WHOLE]["mended"] for flags in seen["said"].values() for flag in "01"}
+    [said] = {flags[flag][WHOLE]["fixed"] for flags in seen["said"].values() for flag in "01"}
     program = f"[{WHOLE}.py](migrating/{WHOLE}.py)"
     yield from (f"{heading(WHOLE)}. Copy it:", f"{program}.", "", text)
     yield from ("", "It compares itself with a model of its own. On all of these it says:", "")

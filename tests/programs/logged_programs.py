@@ -1,4 +1,4 @@
-"""Programs that log each build of theirs, and one that hangs until it is mended."""
+"""Programs that log each build of theirs, and one that hangs until it is fixed."""
 
 import os
 import time
@@ -32,6 +32,6 @@ for number in range(12):
 @program
 def hangs():
     log("hangs")
-    while not os.path.exists(os.environ["RUN_LOG"] + ".mended"):
+    while not os.path.exists(os.environ["RUN_LOG"] + ".fixed"):
         time.sleep(0.1)
     return (lambda x: x), (1.0,)

@@ -111,7 +111,7 @@ def test_another_failure_of_stock_jax_is_not_taken_for_it():
         ("", "which array it takes is not known: no captured array is above the embed threshold"),
     ],
 )
-def test_what_the_engine_mends_is_said_with_the_action_of_its_hazard(monkeypatch, arrays, says):
+def test_what_the_engine_fixes_is_said_with_the_action_of_its_hazard(monkeypatch, arrays, says):
     stock = Failure(kind="exception", stage="donating call", type="E", message="donated\nmore")
     none = found_in("donated").model_copy(
         update={"reasons": ("no captured array is above the embed threshold",)}

@@ -6,7 +6,7 @@ on: 1 entry
 right off: 1 entry
 who: training and serving that capture weights: each new checkpoint is compiled anew today
 from: measured; the key is a digest of the module, which holds inlined values
-way round: nothing for the flip, which mends it; today pass the weights as arguments
+way round: nothing for the flip, which fixes it; today pass the weights as arguments
 """
 
 import os

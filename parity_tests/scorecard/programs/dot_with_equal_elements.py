@@ -6,7 +6,7 @@ on: 1026.255
 right off: 1026.255
 who: programs that multiply 16 rows or more with a constant matrix, on a CPU
 from: docs/findings/dot_with_equal_elements.py, measured
-way round: nothing for the flip, which mends it; today pass the matrix as an argument
+way round: nothing for the flip, which fixes it; today pass the matrix as an argument
 """
 
 import jax

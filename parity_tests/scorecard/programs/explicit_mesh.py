@@ -4,7 +4,7 @@ kind: fails
 off: ValueError: Length of device assignment 1 is not equal to the size of the mesh 2 ...
 on: P('i',)
 right off: P('i',)
-who: programs with explicit sharding; the flip mends it
+who: programs with explicit sharding; the flip fixes it
 from: "Handling of closed-over constants": const args keep their sharding
 way round: call it under jax.set_mesh(mesh)
 """

@@ -4,7 +4,7 @@ kind: cost
 off: 2 arrays inlined
 on: 1 array inlined
 right off: 1 array inlined
-who: models that are exported with their weights; the flip mends it
+who: models that are exported with their weights; the flip fixes it
 from: "Handling of closed-over constants": exports do not hoist
 way round: pass the arrays as arguments of what is exported
 """

@@ -166,7 +166,7 @@ def _what_to_do(accepted: Accepting | None, found: Accepting | None, selection: 
         stale = _is_stale(accepted, selection)
         return f"no test runs it: delete the entry, or have {_UPDATE} do it" if stale else ""
     if _rank(found.state) > _rank(accepted.state):
-        return f"it is worse than accepted: mend it, or accept it with {_UPDATE}"
+        return f"it is worse than accepted: fix it, or accept it with {_UPDATE}"
     if _rank(found.state) < _rank(accepted.state) and selection.is_whole:
         return f"it is better than accepted: record that with {_UPDATE}"
     return ""

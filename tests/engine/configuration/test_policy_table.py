@@ -181,7 +181,7 @@ def test_wrong_tables_are_refused(table, said):
 def test_a_table_may_be_lines_with_reasons():
     lines = f"""
     # the fused kernel of b.py needs it
-    inline float32[64] {WEIGHTS_AT}  # until #1234 is mended # and #5
+    inline float32[64] {WEIGHTS_AT}  # until #1234 is fixed # and #5
       hoist b.py:f.<locals>.<lambda> # measured
     """
     same = {f"float32[64] {WEIGHTS_AT}": "inline", "b.py:f.<locals>.<lambda>": "hoist"}

@@ -163,9 +163,9 @@ def test_what_passes_after_the_flip_has_nothing_to_find(runs: Path) -> None:
 def test_what_stock_jax_alone_fails_is_said(runs: Path) -> None:
     found = bisected(Command(), runs)
     assert (found.answer, found.detail) == (
-        "mended",
+        "fixed",
         "the command fails on stock JAX after the flip (exit status 1) and passes on constparity's "
-        "engine with everything flipped. Either the engine mends what is to blame, or that is out "
+        "engine with everything flipped. Either the engine fixes what is to blame, or that is out "
         "of reach: an array that JAX captures by itself. The command said: it printed nothing",
     )
 
@@ -203,7 +203,7 @@ def test_stock_jax_answers_for_processes_that_its_flag_reaches(runs: Path) -> No
 
 def test_a_process_that_is_not_switched_may_be_what_fails_on_stock_jax(runs: Path) -> None:
     found = bisected(with_a_child_out_of_reach(lambda asked: False, False, True), runs)
-    assert (found.answer, found.not_switched) == ("mended", (OUT_OF_REACH,))
+    assert (found.answer, found.not_switched) == ("fixed", (OUT_OF_REACH,))
     assert "captures by itself, or a process that is not switched. The command" in found.detail
 
 
@@ -277,7 +277,7 @@ def test_a_flaky_command_is_never_blamed_on_what_does_not_decide(runs: Path, see
     chance = random.Random(seed)
     answers = iter(lambda: chance.random() < 0.7, None)
     found = bisected(Command(Sometimes(flips(7), answers)), runs)
-    assert found.answer in ("not repeatable", "passes", "mended") or blamed(found) == [[7]]
+    assert found.answer in ("not repeatable", "passes", "fixed") or blamed(found) == [[7]]
 
 
 def test_a_command_that_seldom_fails_is_refused(runs: Path) -> None:

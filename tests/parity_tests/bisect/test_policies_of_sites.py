@@ -168,7 +168,7 @@ def test_a_command_passes_after_the_flip_but_for_a_policy(tmp_path: Path) -> Non
 @pytest.fixture
 def policy_file(tmp_path: Path) -> Path:
     file = tmp_path / "constants.policy"
-    file.write_text("# what breaks\n\ninline prints_its_module.py:step  # until #12 is mended\n")
+    file.write_text("# what breaks\n\ninline prints_its_module.py:step  # until #12 is fixed\n")
     return file
 
 
@@ -193,7 +193,7 @@ def test_a_bad_line_is_an_error_with_its_place(
     assert main(["bisect", "--flip", "all", "--policy", str(policy_file), "--", "true"]) == 4
     assert capfd.readouterr().err == (
         f"constparity: {policy_file}:2: 'inline a.py:4' is not a choice, a key and a reason; write "
-        "them as in 'inline model.py:31  # until #1234 is mended'\n"
+        "them as in 'inline model.py:31  # until #1234 is fixed'\n"
     )
 
 

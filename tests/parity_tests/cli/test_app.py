@@ -134,7 +134,7 @@ def test_an_unknown_command_is_usage():
     "error",
     [InterpreterError, NameExpressionError, ResumeError, SavedError, SidesError, TargetError],
 )
-def test_what_the_user_has_to_mend_is_usage(capsys, monkeypatch, error):
+def test_what_the_user_has_to_fix_is_usage(capsys, monkeypatch, error):
     def run(*args, **kwargs):
         raise error("no module 'x'; name another")
 

@@ -122,7 +122,7 @@ def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):
     assert again.programs == result.programs
     assert started(tmp_path) == ["hangs", "hangs"]
 
-    (tmp_path / "log.mended").touch()  # what it waits for
+    (tmp_path / "log.fixed").touch()  # what it waits for
     again = run.run(targets, CampaignOptions(sides=SIDES, timeout=60, resume=folder))
     assert [row.verdict for row in again.programs] == ["parity"]
 

@@ -54,9 +54,9 @@ def card(line, state):
     [
         ("committed_outputs", "open", 1), ("committed_outputs", "new", 1),
         ("committed_outputs", "changed", 1), ("committed_outputs", "not known", 2),
-        ("committed_outputs", "mended", 0), ("committed_outputs", "right", 0),
+        ("committed_outputs", "fixed", 0), ("committed_outputs", "right", 0),
         ("closure_convert", "not in this release", 0), ("closure_convert", "no process starts", 2),
-        # What is by design, in both modes, or mended by the flip does not stand against it.
+        # What is by design, in both modes, or fixed by the flip does not stand against it.
         ("jaxpr_consts", "open", 0), ("typed_keys", "open", 0), ("export_copies", "open", 0),
         ("typed_keys", "changed", 1), ("export_copies", "not known", 2),
     ],

@@ -40,7 +40,7 @@ import os
 on = os.environ["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "1"
 """
 PLANTED = {
-    "mended": ("right", "print('as always')"),
+    "fixed": ("right", "print('as always')"),
     "open": ("open", "if on: raise ValueError('the fault')\nprint('as always')"),
     "of_another_text": ("changed", "print('something else')"),
     "with_another_error": ("not known", "if on: raise KeyError('k')\nprint('as always')"),
@@ -107,7 +107,7 @@ def test_the_page_says_what_the_programs_show_here(found):
         known = page[name].get(line.newest.jax)
         expected = known or list(page[name].values())[-1]
         # Alone, a release has none before it.
-        assert line.newest.state == {"new": "open", "mended": "right"}.get(expected, expected), name
+        assert line.newest.state == {"new": "open", "fixed": "right"}.get(expected, expected), name
         if known and "and not" not in line.fault[0]:  # whose numbers differ from run to run
             shown = shown_on_page(name)
             for seen in line.newest.seen:

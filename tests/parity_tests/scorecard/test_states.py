@@ -49,11 +49,11 @@ ABSENT = "not in this release"
         ("0 copies", "!ValueError: no a", "changed", "open"),
         ("0 copies", "!ValueError: no a", "not in this release", "new"),
         ("0 copies", "!ValueError: no a", "right", "new"),
-        ("0 copies", "!ValueError: no a", "mended", "new"),
+        ("0 copies", "!ValueError: no a", "fixed", "new"),
         ("0 copies", "1 copy", None, "right"),
         ("0 copies", "1 copy", "right", "right"),
-        ("0 copies", "1 copy", "open", "mended"),
-        ("0 copies", "1 copy", "mended", "mended"),
+        ("0 copies", "1 copy", "open", "fixed"),
+        ("0 copies", "1 copy", "fixed", "fixed"),
         ("0 copies", "2 copies", None, "changed"),
         ("1 copy", "1 copy", None, "changed"),  # the other mode has changed, too
         ("0 copies", "!TypeError: other", None, "not known"),
@@ -75,7 +75,7 @@ def test_state(line, off, on, before, expected):
         ("1", "2", "right on: 3\n", "against the flip"),
         ("1", "1", "right on: 2\n", "in both modes"),
         ("1", "2", "right off: 3\n", "in both modes"),
-        ("1", "2", "right off: 2\n", "mended by the flip"),
+        ("1", "2", "right off: 2\n", "fixed by the flip"),
     ],
 )
 def test_what_the_flip_does_to_a_fault(tmp_path, off, on, right, expected):

@@ -188,7 +188,7 @@ def test_a_suite_is_held_to_its_baseline(suite):
     accepted = suite.run(*both, "-n2")
     assert accepted.outcomes == {"passed": 1, "xfailed": 1}, accepted.output
     assert accepted.returncode == 0
-    (suite.folder / "conftest.py").unlink()  # the fault is mended
+    (suite.folder / "conftest.py").unlink()  # the fault is fixed
     before = (suite.folder / "base.toml").read_text()
     better = suite.run(*both)
     assert better.returncode == 1

@@ -85,13 +85,13 @@ def test_without_the_fault_the_entries_are_to_be_deleted(suite):
     [line] = [line for line in run.section if f"{last}:" in line]
     assert line.startswith("matches nothing: ")
     assert line.endswith(
-        "no program that ran is called 'stepp'; did you mean step?: mend the entry, or delete it"
+        "no program that ran is called 'stepp'; did you mean step?: fix the entry, or delete it"
     )
     [line] = [line for line in run.section if f"{scald}:" in line]
     assert line.startswith("matches nothing: ")
     assert line.endswith(
         "no test is called 'test_planted.py::test_scald'; did you mean "
-        "'test_planted.py::test_scaled'?: mend the entry, or delete it"
+        "'test_planted.py::test_scaled'?: fix the entry, or delete it"
     )
 
 
@@ -170,7 +170,7 @@ def test_an_expired_entry_fails_with_its_reason(suite):
     assert (
         "expired: a sum in another order (known.toml:2, #7); valid until 2020-01-31" in run.output
     )
-    assert "valid until jax 0.4: mend the difference, or renew the entry" in run.output
+    assert "valid until jax 0.4: fix the difference, or renew the entry" in run.output
     assert set(states(suite).values()) == {"expired"}
 
 

@@ -18,8 +18,8 @@ LINE = ScoreLine(
         OnRelease(jax="0.13", state="new", engine=None, seen=(OFF, ON)),
     ),
 )  # fmt: skip
-MENDS = LINE.model_copy(
-    update={"name": "other", "effect": "mended by the flip", "releases": LINE.releases[1:]}
+FIXES = LINE.model_copy(
+    update={"name": "other", "effect": "fixed by the flip", "releases": LINE.releases[1:]}
 )
 CARD = Scorecard(
     created="2026-01-01T00:00:00+00:00", constparity="0.1.0", inputs="abc", lines=(LINE,),
@@ -49,15 +49,15 @@ def test_a_line_as_markdown() -> None:
         "- **It belongs to:** jax#<!-- -->1\n"
         "- **In JAX's code:** a.py, f\n"
         "- **The way round:** none\n"
-        "- **Mended once** both modes show '1.0'\n"
+        "- **Fixed once** both modes show '1.0'\n"
         "- **JAX, flag off:** 1.0\n"
         "- **JAX, flag on; engine, legacy; engine, simplified, on 0.10.2:** 1.0\n"
         "- **JAX, flag on, on 0.13:** ValueError: no\n"
     )
 
 
-def test_what_the_flip_mends_is_counted() -> None:
-    card = CARD.model_copy(update={"lines": (LINE, MENDS)})
+def test_what_the_flip_fixes_is_counted() -> None:
+    card = CARD.model_copy(update={"lines": (LINE, FIXES)})
     assert render_report("md", card).partition("\n")[0] == (
-        "# constparity: scorecard of the flip, jax 0.13: 1 against it, it mends 1"
+        "# constparity: scorecard of the flip, jax 0.13: 1 against it, it fixes 1"
     )

@@ -154,7 +154,7 @@ def test_a_bisection_as_markdown() -> None:
     [
         ("passes", "nothing to find, the command passes after the flip"),
         ("fails before", "the command fails before the flip"),
-        ("mended", "the command fails after the flip on stock JAX alone"),
+        ("fixed", "the command fails after the flip on stock JAX alone"),
         ("ours", "constparity's engine itself changes what the command does"),
         ("not repeatable", "not known, the command does not repeat itself"),
     ],

@@ -29,7 +29,7 @@ def properties(case):
 
 
 def flipped(campaigns, name, outcome):
-    reason = FlipReason(outcome=outcome, kind="outputs", what="seen", where="m.py:3", action="mend")
+    reason = FlipReason(outcome=outcome, kind="outputs", what="seen", where="m.py:3", action="fix")
     flip = FlipVerdict(
         left="jax-legacy", right="jax-simplified", outcome=outcome, reasons=(reason,)
     )
@@ -71,7 +71,7 @@ def test_what_fails_is_what_the_rules_say(campaigns, outcome, rules, expected):
     assert case.is_passed == (not expected)
     if expected:
         assert case.result[0].type == expected[1]
-        assert case.result[0].message == "m.py:3: seen -> mend"
+        assert case.result[0].message == "m.py:3: seen -> fix"
 
 
 def test_programs_that_were_not_run_are_skipped_and_not_passed(campaigns):

@@ -114,7 +114,7 @@ def truth(campaigns):
     hazard = rows.Hazard(kind="folded by legacy alone", file="model.py", line=1,
                          array="float32[4,8]", what="what", fix="fix", operations=1.0)  # fmt: skip
     reason = rows.FlipReason(outcome="safe but slower or larger", kind="time", what="call is slow",
-                             subject="call", ratio=1.0, where="m.py:1", action="mend")  # fmt: skip
+                             subject="call", ratio=1.0, where="m.py:1", action="fix")  # fmt: skip
     row = rows.ProgramRow(
         name="step", source="model.py:12", summary="", verdict="parity", reasons=(),
         observations=tuple(observation(campaigns, side) for side in STOCK), comparisons=(outputs,),

@@ -27,7 +27,7 @@ def hazard(**fields):
 
 
 def program(campaigns, name, before=(), after=(), outcome="safe", where="", hazards=(), **fields):
-    reason = FlipReason(outcome=outcome, kind="outputs", what="seen", where=where, action="mend it")
+    reason = FlipReason(outcome=outcome, kind="outputs", what="seen", where=where, action="fix it")
     ledgers = {"jax-legacy": before, "jax-simplified": after}
     plain = campaigns.parity(name, tuple(ledgers))
     return plain.model_copy(update={
@@ -74,7 +74,7 @@ def test_each_array_hazard_and_broken_program_is_at_its_line(campaigns):
     [_, of_reason, reader, of_both] = run["results"]
     assert of_reason["message"]["text"] == (
         "float32[4,8], 128 B: inlined before the flip, hoisted after it. Found in: broken. "
-        "What helps: mend it."
+        "What helps: fix it."
     )
     assert "Found in: fine, broken." in of_both["message"]["text"]
     assert of_both["properties"] == {

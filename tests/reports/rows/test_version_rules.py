@@ -68,7 +68,7 @@ def test_a_program_is_named_once():
 def test_a_program_that_cannot_be_loaded_any_more_breaks_it():
     steady, lost = built.program("steady"), built.not_loaded("steady")
     assert found(grid(rows=(steady, lost))) == [("could not compare", ("steady",))]
-    assert found(grid(rows=(lost, steady))) == []  # it was mended
+    assert found(grid(rows=(lost, steady))) == []  # it was fixed
     assert found(grid(rows=(lost, lost))) == []
 
 
