@@ -54,7 +54,7 @@ def scorecard(
       constparity scorecard --jax 0.10.2,0.12.0.1 --report md:scorecard.md
     """
     from parity_tests.cli.report_option import write_reports
-    from parity_tests.processes.file_runs import FileFailedError
+    from parity_tests.processes.interpreters import FileFailedError
     from parity_tests.scorecard.score import score
 
     lines = _chosen(names or ())

@@ -13,12 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
-from parity_tests.evidence.found import (
-    HazardsFound,
-    ModuleEvaluated,
-    NumberedForms,
-    SettingsFound,
-)
+from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedForms, SettingsFound
 from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Failure, Side
 from reports.rows.bench import BenchTurn, TurnTaken

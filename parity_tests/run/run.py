@@ -12,8 +12,7 @@ from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.records import truth_of
 from parity_tests.judge import beyond_doubt
-from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.verdict import conclude
+from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.protocol import Progress
 from parity_tests.run.asking_for_hazards import with_reads_in_calls
 from parity_tests.run.collection import collect, with_sides_that_run

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
+import doctest
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from packaging.version import Version
 
 from parity_tests.observe.environment import version
-from parity_tests.processes.file_runs import FileFailedError, run_file
-from parity_tests.processes.interpreters import versions_of
-from parity_tests.processes.own_sides import is_own, refusal_of
+from parity_tests.processes.interpreters import FileFailedError, run_file, versions_of
 from parity_tests.processes.protocol import Progress
-from parity_tests.processes.side_environment import FOLDER, environment_of
+from parity_tests.processes.side_environment import FOLDER, environment_of, is_own, refusal_of
 from parity_tests.scorecard.lines import Line, digest
-from parity_tests.scorecard.states import state_of
 from reports.rows import SIDES, Side
-from reports.rows.scorecard import OnRelease, Release, Scorecard, ScoreLine, Seen
+from reports.rows.scorecard import OnRelease, Release, Scorecard, ScoreLine, Seen, State
 
 _ONE_SIDE = FOLDER / "parity_tests" / "scorecard" / "one_side.py"
 _SECONDS_EACH = 60.0
@@ -147,3 +145,39 @@ def _line(
         program=line.program,
         releases=tuple(found),
     )
+
+
+# -- the state of a line: computed from what its program showed, and nothing else ------------------
+
+ABSENT: Literal["not in this release"] = "not in this release"
+_THERE = ("open", "new", "changed", "not known")
+_NOT_THERE = ("right", "mended", ABSENT)
+
+
+def state_of(line: Line, off: Seen, on: Seen, before: State | None = None) -> State:
+    """Return the state of a line by what flag off and flag on showed.
+
+    `before` is its state on the release before. An error that the program does not state is "not
+    known", any other text that it does not state "changed".
+    """
+    seen = (off, on)
+    if all(map(_matches, line.right, seen)):
+        return "mended" if before in (*_THERE, "mended") else "right"
+    if all(map(_matches, line.fault, seen)):
+        return "new" if before in _NOT_THERE else "open"
+    if all(each.text == ABSENT and not each.failed for each in seen):
+        return ABSENT
+    stated = zip(line.fault, line.right, seen, strict=True)
+    if any(each.failed and not _is_one_of(pair, each) for *pair, each in stated):
+        return "not known"
+    return "changed"
+
+
+def _is_one_of(stated: Iterable[str], seen: Seen) -> bool:
+    return any(_matches(text, seen) for text in stated)
+
+
+def _matches(stated: str, seen: Seen) -> bool:
+    """Say whether a text is the stated one, up to spaces; "..." stands for any text."""
+    rules = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output(f"{stated}\n", f"{seen.text}\n", rules)

@@ -19,9 +19,8 @@ from reports.rows.plan import STATES, State
 from reports.store import writing
 from reports.store.columns import NO_RESULT, RESULT, UNTIMED, insert, put, remove, storable
 from reports.store.database import opened_for_writing, store_error, transaction
-from reports.store.finished import HELPS
-from reports.store.plan_reading import broken_by_place
-from reports.store.plan_records import Finished, PlanBegin, StoredPlan, TaskEnd
+from reports.store.plan_records import HELPS, Finished, PlanBegin, StoredPlan, TaskEnd
+from reports.store.plan_report import broken_by_place
 
 NOT_RUN: State = "not run"
 

@@ -13,9 +13,8 @@ from pathlib import Path
 from reports.output import json_file
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.history import RunBegin
-from reports.store.columns import insert, packed, program_of, put, storable
+from reports.store.columns import VERSION, insert, packed, program_of, put, storable
 from reports.store.database import opened_for_writing, transaction
-from reports.store.migrations import VERSION
 
 
 @dataclass(frozen=True)

@@ -7,25 +7,32 @@ and what these say is reported as the outcome of the parent's own items.
 from __future__ import annotations
 
 import contextlib
+import os
+import shlex
 import signal
+import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from parity_tests.bisect.bisecting import Bisecting
+from parity_tests.bisect.kept_runs import KeptRuns
+from parity_tests.bisect.running import CommandError, Runner, Until
 from parity_tests.processes.interpreters import InterpreterError
 from parity_tests.suites import reporting
 from parity_tests.suites.stock_runs import arguments
-from parity_tests.suites.stock_runs.blaming import Blaming
+from parity_tests.suites.stock_runs.outcomes import is_good
 from parity_tests.suites.stock_runs.pairs import Pair, run_pair
 from parity_tests.suites.stock_runs.replaying import Place, reports_of
 from parity_tests.suites.stock_runs.side_run import Asked, suite_pythons
 from parity_tests.suites.stock_runs.summary import summary_lines
 from parity_tests.suites.stock_runs.verdicts import Verdict, result_of, verdicts_of
-from reports.rows.suite_runs import SuiteRuns
+from reports.documents.bisection import lines
+from reports.rows.suite_runs import SuiteComparison, SuiteRuns
 
 NAME = "constparity-stock-runs"
 # A test of JAX takes minutes at most. A job that hangs longer is ended by its service, which says
@@ -197,3 +204,52 @@ def _terminated_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+# -- the line that is to blame ---------------------------------------------------------------------
+
+
+class Blaming:
+    """The commands that bisect tests of a suite, and what those said that were run.
+
+    `here` names this interpreter: in another one there may be no engine.
+    """
+
+    def __init__(self, config: pytest.Config, here: str) -> None:
+        self._here = here
+        self._root, self._started_in = config.rootpath, config.invocation_params.dir
+        self._most: int = config.option.constparity_bisect
+        self.said: list[str] = []
+
+    def ending(self, compared: SuiteComparison) -> str:
+        """Return how to find what is to blame for a test; "" where it cannot be found here."""
+        if not self._fails_after(compared):
+            return ""
+        command = shlex.join(self._command("python", compared.test))
+        return f"Which line is to blame: constparity bisect -- {command}"
+
+    def _fails_after(self, compared: SuiteComparison) -> bool:
+        return compared.interpreter == self._here and is_good(compared.legacy)
+
+    def _command(self, python: str, test: str) -> list[str]:
+        file, colons, name = test.partition("::")
+        place = os.path.relpath(self._root / file, self._started_in)
+        # A cache that tells of failures would be left behind by the search.
+        return [python, "-m", "pytest", "-p", "no:cacheprovider", f"{place}{colons}{name}"]
+
+    def bisect(self, differences: Sequence[SuiteComparison], tell: Callable[[str], None]) -> None:
+        """Bisect the first tests that differ, as many as were asked for."""
+        tests = [each.test for each in differences if self._fails_after(each)]
+        for test in tests[: self._most]:
+            tell(f"bisecting {test}")
+            self.said += ["", f"to blame for {test}:", *self._answer(test, tell)]
+
+    def _answer(self, test: str, tell: Callable[[str], None]) -> list[str]:
+        runner = Runner(self._command(sys.executable, test))
+        with tempfile.TemporaryDirectory(prefix="constparity-") as folder:
+            kept = KeptRuns(Path(folder) / "runs.jsonl")
+            try:
+                found = Bisecting(runner, Until.of("exit"), kept, progress=tell).run()
+            except CommandError as error:
+                return [f"  {error}"]
+        return [f"  {line}" for line in lines(found)]

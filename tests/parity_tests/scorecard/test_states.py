@@ -3,7 +3,7 @@
 import pytest
 
 from parity_tests.scorecard.lines import LineError, read
-from parity_tests.scorecard.states import state_of
+from parity_tests.scorecard.score import state_of
 from reports.rows.scorecard import Seen
 
 STATED = '''"""Something.
