@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from parity_tests.scorecard.lines import Line
+    from parity_tests.scorecard.score import Line
     from reports.rows.scorecard import Scorecard
 
 
@@ -78,7 +78,7 @@ def scorecard(
 
 def _chosen(names: Sequence[str]) -> list[Line]:
     """Return the lines of these names, or all. Raises `typer.BadParameter`."""
-    from parity_tests.scorecard.lines import lines
+    from parity_tests.scorecard.score import lines
     from parity_tests.suggestions import close
 
     found = {each.name: each for each in lines()}

@@ -138,7 +138,7 @@ def _variants(program: Program, side: Side) -> Variants:
 
 def _policy(variants: Any, arrays: Sequence[CapturedUse]) -> tuple[str]:
     """Say which policy of the engine keeps the arrays inlined; `variants` are those of ours."""
-    from parity_tests.experiments.policy_keys import table, with_keys
+    from parity_tests.experiments.variants import table, with_keys
 
     keyed = with_keys(variants.constants(inlined=True))
     found = {use.array.identity for use in arrays}

@@ -15,6 +15,7 @@ from pathlib import Path, PurePath
 from typing import Any, Literal
 from urllib.parse import quote
 
+from reports.rows.row import spelled_out
 from reports.views.texts import cut, visible
 
 Level = Literal["error", "warning", "note"]
@@ -137,8 +138,7 @@ def _location(finding: SarifFinding, file: str) -> dict[str, Any]:
 
 
 def _message(text: str) -> dict[str, str]:
-    """Return a text that UTF-8 can hold: file names outside UTF-8 bring halves of characters."""
-    return {"text": text.encode("utf-8", "backslashreplace").decode("utf-8")}
+    return {"text": spelled_out(text)}
 
 
 def _uri(file: str) -> str:

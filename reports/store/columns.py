@@ -12,21 +12,22 @@ from pydantic import TypeAdapter
 
 from reports.rows import Campaign, Observation, ProgramRow, TimeSamples, metrics
 from reports.rows.history import KEY_METRICS, StoredProgram, StoredRun, StoredSide
+from reports.rows.row import spelled_out
 
 
 def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
     """Return what lists, comparisons and trends need of a row."""
     reasons = row.flip.reasons if row.flip else ()
     return StoredProgram(
-        name=storable(row.name),
-        source=storable(row.source),
+        name=spelled_out(row.name),
+        source=spelled_out(row.source),
         digest=row.digest,
         verdict=row.verdict,
         flip=row.flip.outcome if row.flip else None,
-        reason=storable(reasons[0].what if reasons else next(iter(row.reasons), "")),
+        reason=spelled_out(reasons[0].what if reasons else next(iter(row.reasons), "")),
         reasons=tuple(
             dict.fromkeys(
-                (each.outcome, storable(f"{each.kind} {each.subject}".strip()))
+                (each.outcome, spelled_out(f"{each.kind} {each.subject}".strip()))
                 for each in reasons
                 if each.outcome != "safe"
             )
@@ -39,7 +40,9 @@ def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
 
 def _side(observation: Observation) -> StoredSide:
     if (failure := observation.failure) is not None:
-        return StoredSide(failure=storable(f"{failure.kind} in {failure.stage} ({failure.type})"))
+        return StoredSide(
+            failure=spelled_out(f"{failure.kind} in {failure.stage} ({failure.type})")
+        )
     values = {name: metrics.metric(name).read(observation) for name in KEY_METRICS.values()}
     figures = {name: value for name, value in values.items() if value is not None}
     leaves = observation.outputs
@@ -67,14 +70,6 @@ def column_of(metric: str) -> str:
         'stablehlo_bytes'
     """
     return metric.lower().replace(" ", "_")
-
-
-def storable(text: str) -> str:
-    """Return text that is Unicode: halves of characters, as of file names, are spelled out.
-
-    The JSON of the row has them as they are.
-    """
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def run_of_file(file: str, campaign: Campaign) -> StoredRun:

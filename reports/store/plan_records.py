@@ -13,8 +13,8 @@ from reports.rows.fail_rules import FailRule
 from reports.rows.history import StoredProgram
 from reports.rows.observation import OF_LIMITS
 from reports.rows.plan import PlanLibrary, State, state_of
-from reports.rows.row import Row
-from reports.store.columns import packed, program_of, storable
+from reports.rows.row import Row, spelled_out
+from reports.store.columns import packed, program_of
 from reports.views.causes import between_pipelines, of_verdict, seen
 
 
@@ -163,12 +163,12 @@ def finished(
     return Finished(
         place=place,
         state=state,
-        why=storable(next(iter(row.reasons), "")),
-        symptom=storable(symptom),
-        line=storable(line),
-        equation=storable(equation),
-        action=storable(in_words_of_spec(action)),
-        against_itself=storable(differs_from_itself),
+        why=spelled_out(next(iter(row.reasons), "")),
+        symptom=spelled_out(symptom),
+        line=spelled_out(line),
+        equation=spelled_out(equation),
+        action=spelled_out(in_words_of_spec(action)),
+        against_itself=spelled_out(differs_from_itself),
         broken=broken_rules(row, state, rules),
         recipe=recipe,
         proof=proof,

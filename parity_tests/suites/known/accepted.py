@@ -20,11 +20,11 @@ import pytest
 from packaging.version import InvalidVersion, Version
 
 from parity_tests import suggestions
+from parity_tests.suites.journal import versions
 from parity_tests.suites.known.baseline import Baseline, BaselineError, platform_of, read_baseline
 from parity_tests.suites.known.portable import PortableNames, installed_file
 from parity_tests.suites.known.selection import Selection, selection_of
 from parity_tests.suites.messages import message_of
-from parity_tests.suites.versions import versions
 from reports import ReportPathError, check_writable
 from reports.rows.suite import (
     EntryState,

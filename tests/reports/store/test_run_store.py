@@ -15,6 +15,7 @@ import pytest
 from reports.output import json_file
 from reports.rows import FlipVerdict, TimeSamples
 from reports.rows.history import KEY_METRICS, Commit, RunBegin
+from reports.rows.row import spelled_out
 from reports.store import columns, database, reading, writing
 from reports.store.database import StoreError
 
@@ -68,7 +69,7 @@ def test_a_run_is_listed_with_what_it_was_measured_with(path, rich):
     assert run.settings == {"rounds": "5"}
     assert run.answers == {"yes": 1, "not known": 1}
     assert run.answer == "not known"
-    assert run.question == columns.storable(rich.headline.question)
+    assert run.question == spelled_out(rich.headline.question)
     assert str(commit) == "c0ffeec0ff+"
 
 
