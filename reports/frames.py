@@ -15,6 +15,7 @@ from reports.rows import Campaign, LeafComparison, ProgramRow, Rung, agreement_o
 from reports.rows import metrics as declared
 from reports.rows.grid import Grid
 from reports.rows.proofs import Proofs, reason_of, reasons_of
+from reports.rows.row import spelled_out
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -380,7 +381,4 @@ def missing(library: str) -> str:
 
 
 def _encodable(value: Any) -> Any:
-    # Lone surrogates come from file names, and no table stores them; JSON has this spelling, too.
-    if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
-    return value
+    return spelled_out(value) if isinstance(value, str) else value

@@ -72,16 +72,16 @@ class Bisecting:
             return self._fails_before()
         after = self._one(_ALL, 1, "with everything flipped")
         # With few sites the bound has no room for it: it is run where stock JAX, flag off, fails.
-        has_room = len(self.kept.sites) > _FEW_SITES
+        has_room = len(self.kept.told.sites) > _FEW_SITES
         if has_room and self._fails_again():
             return self._not_repeatable(_LEAVES_STATE)
-        listed = Flips.only(self.kept.sites)
+        listed = Flips.only(self.kept.told.sites)
         words = "with each listed site flipped"
-        again = self._one(listed, 1, words) if self.kept.sites else before
+        again = self._one(listed, 1, words) if self.kept.told.sites else before
         if not after.fails and not again.fails:
             return self._passes_after()
         if not (after.fails and again.fails):
-            if new := len(self.kept.sites) - len(listed.ranges):
+            if new := len(self.kept.told.sites) - len(listed.ranges):
                 return self._not_repeatable(
                     f"it fails with everything flipped, and {new} of its sites are other ones in "
                     "each run, as those of code that is made anew under another name"
@@ -132,7 +132,7 @@ class Bisecting:
                 "passes", "the command passes with everything flipped but what the policy inlines"
             )
         on = self._stock(flag=True)
-        if not (on.fails or all(self.kept.not_switched.values())):
+        if not (on.fails or all(self.kept.told.not_switched.values())):
             return self._answer(
                 "not reached",
                 "the command passes with everything flipped, and on stock JAX with its flag on; in "
@@ -154,7 +154,7 @@ class Bisecting:
             f"the command fails on stock JAX after the flip ({on.ended}) and passes on "
             "constparity's engine with everything flipped. Either the engine fixes what is to "
             "blame, or that is out of reach: an array that JAX captures by itself"
-            f"{', or a process that is not switched' if self.kept.not_switched else ''}. The "
+            f"{', or a process that is not switched' if self.kept.told.not_switched else ''}. The "
             f"command said: {_last_line(on.said)}{f' -> {helps}' if helps else ''}",
         )
 
@@ -188,7 +188,7 @@ class Bisecting:
     def _search(self) -> Bisection:
         search = Search(self._fail, self.at_once)
         sets: list[BlamedSet] = []
-        for found in search.sets(list(self.kept.sites)):
+        for found in search.sets(list(self.kept.told.sites)):
             if search.contradicted or not self._all_are_needed(found):
                 search.contradicted = True
                 break
@@ -250,14 +250,14 @@ class Bisecting:
                 raise
 
     def _fails(self, question: Flips) -> bool:
-        words = f"with {len(question.ranges)} of {len(self.kept.sites)} sites flipped"
+        words = f"with {len(question.ranges)} of {len(self.kept.told.sites)} sites flipped"
         runs = (self._one(question, number, words) for number in range(1, self._repeats + 1))
         return any(run.fails for run in runs)
 
     def _blamed(self, found: Sequence[str]) -> BlamedSet:
         fails, passes = Flips.only(found), Flips.only(found[:-1])
         failing = next(run for run in self.kept.runs_of(str(fails)) if run.fails)
-        sites = tuple(_row(self.kept.sites[site]) for site in found)
+        sites = tuple(_row(self.kept.told.sites[site]) for site in found)
         of_arrays = any(site.kind == "array" for site in sites)
         return BlamedSet(
             sites=sites,
@@ -273,7 +273,7 @@ class Bisecting:
 
     @property
     def _bound(self) -> int:
-        return bound(len(self.kept.sites), self.at_once)
+        return bound(len(self.kept.told.sites), self.at_once)
 
     def _one(self, flips: Flips, number: int, words: str) -> KeptRun:
         """Return the n-th run of a question, which is run where it is not kept."""
@@ -287,7 +287,7 @@ class Bisecting:
         """Tell what is run now, and how long the rest takes at most, by the runs so far."""
         runs = self.kept.all_runs()
         more = self._bound * self._repeats - len(runs)
-        if runs and self.kept.sites and more > 0:
+        if runs and self.kept.told.sites and more > 0:
             seconds = sum(each.seconds for each in runs) / len(runs)
             left = spoken(more * seconds / self.at_once)
             words += f"; at most {counted(more, 'run')} for one cause, {left} left"
@@ -315,6 +315,7 @@ class Bisecting:
             for end in ("off", "on")
             if (runs := self.kept.runs_of(f"stock {end}"))
         }
+        told = self.kept.told
         processes = [each for run in self.kept.all_runs() for each in run.processes]
         errors = [each["error"] for each in processes if each["error"]]
         return Bisection(
@@ -325,7 +326,7 @@ class Bisecting:
             until=str(self.until),
             answer=answer,
             detail=detail,
-            sites=len(self.kept.sites),
+            sites=len(told.sites),
             sets=tuple(sets),
             runs=sum(not run.name.startswith("stock") for run in self.kept.all_runs()),
             at_once=self.at_once,
@@ -333,10 +334,10 @@ class Bisecting:
             repeats=self._repeats,
             confidence=self._confidence,
             stock=StockEnds(**stock),
-            together=tuple(f"{name}: {why}" for name, why in sorted(self.kept.together.items())),
-            not_reached=tuple(sorted(self.kept.not_reached)),
+            together=tuple(f"{name}: {why}" for name, why in sorted(told.together.items())),
+            not_reached=tuple(sorted(told.not_reached)),
             processes=tuple(sorted({each["version"] for each in processes if not each["error"]})),
-            not_switched=tuple(sorted({*errors, *self.kept.not_switched})),
+            not_switched=tuple(sorted({*errors, *told.not_switched})),
             seconds=time.monotonic() - self._began,
         )
 

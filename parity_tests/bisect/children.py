@@ -37,7 +37,7 @@ def watch(folder: Path) -> None:
         environment = _texts(given)
         if what := not_switched(command, environment):
             by_flag = "by JAX's flag" if JAX_FLAG in environment else ""
-            sites.tell(folder, "not switched", {f"{_starter()} starts {what}": by_flag})
+            sites.tell(folder, "not_switched", {f"{_starter()} starts {what}": by_flag})
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         try:
@@ -47,7 +47,7 @@ def watch(folder: Path) -> None:
                 program, words = arguments[:2]
                 tell([program, *words[1:]], arguments[_ENVIRONMENT[event]])
         except Exception as error:  # noqa: BLE001 - or the command could not start its child
-            sites.tell(folder, "not switched", {f"a child that cannot be read: {error!r}": ""})
+            sites.tell(folder, "not_switched", {f"a child that cannot be read: {error!r}": ""})
 
     sys.addaudithook(hook)
 

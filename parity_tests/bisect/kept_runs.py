@@ -6,16 +6,15 @@ import hashlib
 import json
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from parity_tests.bisect.running import Ended
-from parity_tests.bisect.sites import Site
+from parity_tests.bisect.sites import NAMED, Site, Told
 
 _SAID = 4_000  # characters of the end of the output
-# Of `Told`, over all runs.
-_NAMED = ("together", "not_reached", "not_switched", "matched", "unfollowed")
 
 
 @dataclass(frozen=True)
@@ -46,12 +45,7 @@ class KeptRuns:
         self._lock = threading.Lock()
         self._sources = _digest_of_sources(".")
         self._runs: list[KeptRun] = []
-        self.sites: dict[str, Site] = {}
-        self.together: dict[str, str] = {}
-        self.not_reached: dict[str, str] = {}
-        self.not_switched: dict[str, str] = {}
-        self.matched: dict[str, str] = {}
-        self.unfollowed: dict[str, str] = {}
+        self.told = Told()  # of all runs: their sites, and what is told by name
         if file.exists():
             self._read(file.read_bytes())
 
@@ -65,9 +59,7 @@ class KeptRuns:
             return
         for told in lines:
             self._runs.append(KeptRun(**told["run"]))
-            self.sites |= {site.id: site for site in (Site(**each) for each in told["sites"])}
-            for name in _NAMED:
-                getattr(self, name).update(told[name])
+            self._add([Site(**each) for each in told["sites"]], told)
         if len(b"".join(whole)) < len(text):  # a line that was cut off
             self._file.write_bytes(b"".join(whole))
 
@@ -89,22 +81,26 @@ class KeptRuns:
             ended.told.processes,
         )
         with self._lock:
-            new = {key: site for key, site in ended.told.sites.items() if key not in self.sites}
-            files = {site.file for site in new.values()}
+            known = self.told.sites
+            new = [site for key, site in ended.told.sites.items() if key not in known]
+            files = {site.file for site in new}
             told = {
                 "run": asdict(run),
-                "sites": [asdict(site) for site in new.values()],
-                **{name: getattr(ended.told, name) for name in _NAMED},
+                "sites": [asdict(site) for site in new],
+                **{name: getattr(ended.told, name) for name in NAMED},
                 "sources": self._sources,
                 "files": {file: _stamp(file) for file in sorted(files)},
             }
             with open(self._file, "a", encoding="utf-8") as file:
                 file.write(json.dumps(told) + "\n")
             self._runs.append(run)
-            self.sites |= new
-            for name in _NAMED:
-                getattr(self, name).update(getattr(ended.told, name))
+            self._add(new, told)
         return run
+
+    def _add(self, sites: Iterable[Site], told: Mapping[str, Any]) -> None:
+        self.told.sites |= {site.id: site for site in sites}
+        for name in NAMED:
+            getattr(self.told, name).update(told[name])
 
     def runs_of(self, name: str) -> list[KeptRun]:
         """Return the runs of a name, in order."""

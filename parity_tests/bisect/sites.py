@@ -243,13 +243,8 @@ class Told:
     unfollowed: dict[str, str] = field(default_factory=dict)
 
 
-_NAMED = {  # what processes tell by its name, with a reason
-    "together": "together",
-    "not reached": "not_reached",
-    "not switched": "not_switched",
-    "matched": "matched",
-    "unfollowed": "unfollowed",
-}
+# Fields of `Told` that processes tell by their names, each thing with a reason.
+NAMED = ("together", "not_reached", "not_switched", "matched", "unfollowed")
 
 
 def told(folder: Path) -> Told:
@@ -270,8 +265,8 @@ def told(folder: Path) -> Told:
             found.processes.append(value)
         elif what == "python":
             found.interpreters += 1
-        elif what in _NAMED:
-            getattr(found, _NAMED[what]).update(value)
+        elif what in NAMED:
+            getattr(found, what).update(value)
     return found
 
 

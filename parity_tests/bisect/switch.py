@@ -29,13 +29,13 @@ from engine.configuration.parsing import Side
 from engine.configuration.policy_table import Entry, read_lines
 from engine.ir.array_snapshots import leave_arrays_as_they_are
 from engine.ir.captured_constants import CapturedConstant, captured_constants
-from engine.ir.jaxprs import ClosedJaxpr, bodies_in, constant_key, is_hoistable
+from engine.ir.closures import with_names
+from engine.ir.jaxprs import ClosedJaxpr, Var, bodies_in, constant_key, is_hoistable
 from engine.pipeline import LoweringPlan, Pipeline
 from legacy_closedjaxpr import pipeline as legacy
 from parity_tests import in_place_of_jax
 from parity_tests.bisect import sites
 from parity_tests.bisect.sites import Site, file_of
-from parity_tests.bisect.uses import one_for_each_use
 from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.source_places import code_at, kind_of_file
 from simplified_consts import pipeline as simplified
@@ -195,7 +195,7 @@ class Switch:
             place = _place_of_caller()
             if place is not None:
                 array = jax.typeof(value).str_short()
-                self._tell_once("not reached", f"{array} at {place}", "")
+                self._tell_once("not_reached", f"{array} at {place}", "")
 
     def _tell_once(self, what: str, name: str, why: str) -> None:
         if (what, name) not in self._told:
@@ -359,3 +359,48 @@ def array_sites(live: ClosedJaxpr, embed_threshold: int) -> Iterator[Found]:
             use.uses, code_at(file, line),
         )  # fmt: skip
         yield constant_key(value), site
+
+
+# -- const args as stock JAX passes them: an array once for each use -------------------------------
+
+
+def one_for_each_use(plan: LoweringPlan) -> LoweringPlan:
+    """Return a plan with a const arg for each operand and output of the program that is one.
+
+    JAX takes each Literal for a constant of its own; bodies of one equation share theirs. The
+    module has as many arguments, and the memory of arguments counts each.
+
+    Source: `core.jaxpr_const_args` (jax 0.10.2).
+    """
+    body, count = plan.closed_jaxpr, plan.num_const_args
+    values = dict(zip(body.invars[:count], plan.const_args, strict=True))
+    used: set[Var] = set()
+    added: dict[Var, Any] = {}
+
+    def read(atoms: Sequence[Any]) -> list[Any]:
+        found = []
+        for atom in atoms:
+            if isinstance(atom, Var) and atom in values:
+                if atom in used:
+                    again = jax_internals.new_var(atom.aval)
+                    added[again], atom = values[atom], again
+                used.add(atom)
+            found.append(atom)
+        return found
+
+    outvars = read(body.outvars)
+    eqns = [eqn.replace(invars=read(eqn.invars)) for eqn in body.eqns]
+    if not added:
+        return plan
+    names = body.debug_info.arg_names
+    if names is not None:
+        names = (*names[:count], *("" for _ in added), *names[count:])
+    changed = jax_internals.replaced(
+        body,
+        invars=[*body.invars[:count], *added, *body.invars[count:]],
+        outvars=outvars,
+        eqns=eqns,
+        debug_info=body.debug_info if names is None else with_names(body, names),
+    )
+    const_args = (*plan.const_args, *added.values())
+    return dataclasses.replace(plan, closed_jaxpr=changed, const_args=const_args)

@@ -30,8 +30,8 @@ from parity_tests.campaign.spec import Spec, SpecError, target_from
 from parity_tests.campaign.task_process import FolderError
 from parity_tests.campaign.tasks import Shard, Task, programs_of_shard
 from reports.rows.plan import PlanLibrary, State
-from reports.store.plan_reading import first_program, list_plans, seconds_by_name
 from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
+from reports.store.plan_report import first_program, list_plans, seconds_by_name
 from reports.store.plans import opened_plan
 from reports.views.texts import counted
 

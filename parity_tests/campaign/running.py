@@ -32,8 +32,7 @@ from parity_tests.run.proving import prove_first
 from parity_tests.run.self_comparison import AgainstItself
 from reports.output import json_file
 from reports.rows import Environment, ProgramRow
-from reports.store.finished import finished, without_row
-from reports.store.plan_records import PROVED_ONLY, SAMPLED, Finished
+from reports.store.plan_records import PROVED_ONLY, SAMPLED, Finished, finished, without_row
 
 # Of the programs that are proved first, one of so many runs all the same, and one of so many is
 # lowered although its jaxpr tells. Their names decide, so every machine draws the same.

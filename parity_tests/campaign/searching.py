@@ -16,8 +16,7 @@ from parity_tests.fuzz.recipe import Recipe
 from parity_tests.processes.protocol import write
 from reports.rows.plan import CauseGroup, PlanReport, State
 from reports.store.database import opened_for_writing
-from reports.store.plan_reading import recipes_of
-from reports.store.plan_report import plan_report
+from reports.store.plan_report import plan_report, recipes_of
 from reports.store.plans import PlanWriter
 from reports.store.reading import load_program
 

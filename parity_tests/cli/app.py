@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO, cast
 
 import typer
 
 from parity_tests.cli.commands import Commands
 from parity_tests.cli.exit_codes import TRACEBACKS, Exit, complain
 from parity_tests.cli.options import Debug, HelpAll
-from parity_tests.cli.streams import LastingStream, lasting_streams
 
 
 @dataclass
@@ -177,3 +177,66 @@ def constparity(
     pipelines differ from stock JAX (--fail-on), 2 could not compare or not repeatable, 3 internal
     error, 4 usage, 5 nothing collected, 130 interrupted.
     """
+
+
+# -- standard output and error, which may end before a command does: | head ------------------------
+
+# What was measured is worth more than a place to print it, so no command ends because of them. A
+# closed pipe is no failure: whoever read from it has seen enough. A full disk is one, and is said.
+
+
+class LastingStream:
+    """A stream that takes text even where nobody takes it on; `lost` says what went wrong."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self.lost: OSError | None = None
+
+    def write(self, text: str) -> int:
+        """Write text, unless the stream is lost."""
+        with self._lasting():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Flush what was written, unless the stream is lost."""
+        with self._lasting():
+            self._stream.flush()
+
+    def write_bytes(self, content: bytes) -> None:
+        """Write bytes as they are, whatever the encoding of the stream."""
+        with self._lasting():
+            self._stream.flush()
+            self._stream.buffer.write(content)
+            self._stream.buffer.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    @contextlib.contextmanager
+    def _lasting(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.lost = self.lost or error
+            # Its buffer still holds what nobody takes, and is flushed when the process ends.
+            null = os.open(os.devnull, os.O_WRONLY)
+            with contextlib.suppress(OSError, ValueError):  # a stream of a test has no number
+                os.dup2(null, self._stream.fileno())
+            os.close(null)
+
+
+@contextlib.contextmanager
+def lasting_streams() -> Iterator[LastingStream]:
+    """Let standard output and error last as long as the command, and hold standard output."""
+    before = sys.stdout, sys.stderr
+    with open(os.devnull, "w") as nowhere:
+        # A stream is None where the process was started without one, as by `>&-`.
+        streams = [LastingStream(each or nowhere) for each in before]
+        sys.stdout, sys.stderr = (cast(TextIO, each) for each in streams)
+        try:
+            yield streams[0]
+        finally:
+            for each in streams:
+                each.flush()
+            sys.stdout, sys.stderr = before

@@ -18,7 +18,6 @@ from reports.kinds import formats_of
 
 if TYPE_CHECKING:
     from engine.configuration.policy_table import Entry
-    from parity_tests.bisect.kept_runs import KeptRuns
     from parity_tests.bisect.running import NoJaxError
     from parity_tests.bisect.sites import Told
 
@@ -187,7 +186,7 @@ def bisect(
     console = display.console()
     for line in lines(found):
         say(console, line)
-    _print_unmatched(kept, exceptions)
+    _print_unmatched(kept.told, exceptions)
     write_reports(context, console, requests, found)
     context.obj.code = _CODES[found.answer]
 
@@ -219,7 +218,7 @@ def _entries(policy: str) -> Sequence[Entry]:
     return read_lines(policy, "the policy").entries
 
 
-def _print_unmatched(told: Told | KeptRuns, policy: str) -> None:
+def _print_unmatched(told: Told, policy: str) -> None:
     """Say which keys of a policy name no array that was captured, or could not be followed."""
     for entry in _entries(policy):
         if entry.key not in told.matched:

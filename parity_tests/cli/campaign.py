@@ -317,7 +317,7 @@ def _environments(
 
 def _print_list(store: Path, plan: int, states: Sequence[State]) -> None:
     from parity_tests.cli.terminal import on_one_line
-    from reports.store.plan_reading import planned_names
+    from reports.store.plan_report import planned_names
 
     for name, environment in planned_names(store, plan, states):
         line = on_one_line(name)  # a tab of its own would end the column

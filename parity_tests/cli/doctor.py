@@ -14,7 +14,7 @@ from parity_tests.cli.options import Reporting
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.diagnosis.records import Diagnosis, Extra, Flag
+    from parity_tests.diagnosis.diagnose import Diagnosis, Extra, Flag
 
 
 def doctor(
@@ -49,8 +49,7 @@ def doctor(
       constparity doctor --python ~/jax-0.12/bin/python
     """
     from parity_tests.cli.report_option import write_reports
-    from parity_tests.diagnosis.diagnose import diagnose
-    from parity_tests.diagnosis.records import Diagnoses
+    from parity_tests.diagnosis.diagnose import Diagnoses, diagnose
 
     requests = reporting.requests(context)
     display = Display(no_color=no_color)

@@ -52,7 +52,7 @@ def interrupted(context: typer.Context, hint: str = "") -> None:
 
 def check_engine_runs(command: str) -> None:
     """Leave with `Exit.USAGE`, and say why, where the engine refuses the JAX of this process."""
-    from parity_tests.processes.own_sides import refusal_here
+    from parity_tests.processes.side_environment import refusal_here
 
     reason = refusal_here()
     if reason is not None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from parity_tests.reduce.reduce import Question
-    from parity_tests.reduce.rounds import Found
+    from parity_tests.reduce.search import Found
     from parity_tests.run.options import CampaignOptions
     from reports.rows.claims import Claim
     from reports.rows.proofs import ProvedProgram

@@ -8,16 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from parity_tests.cli.exit_codes import (
-    Exit,
-    code_of,
-    complain,
-    fail,
-    interrupted,
-    nothing_collected,
-)
+from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted, nothing_collected
 from parity_tests.cli.report_option import check_saving, write_reports
-from parity_tests.cli.run_programs import selected
+from parity_tests.cli.run_programs import exit_by, selected
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,19 +118,14 @@ def _exit_by_rules(
     a rule is named, too.
     """
     from parity_tests.cli import last_failed
-    from parity_tests.cli.terminal import say
 
     quiet, rules = not display.details, judging.rules
     found: list[Broken] = []
     for version in grid.versions:
         found += _of_version(console, version, rules, quiet)
     found += _across_versions(console, grid, rules, quiet)
-    codes = [code_of(each.status) for each in found]
     failed = {name for each in found for name in each.programs}
-    if codes and judging.exit_zero:
-        say(console, "exit status 0 all the same (--exit-zero)")
-    code = Exit.PARITY if judging.exit_zero else min(codes, default=Exit.PARITY)
-    context.obj.code = max(context.obj.code, code)
+    exit_by(context, console, found, judging)
     rows = {row.name: row for v in grid.versions if v.campaign for row in v.campaign.programs}
     last_failed.remember(rows.values(), failed)
 

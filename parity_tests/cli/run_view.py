@@ -25,7 +25,7 @@ from parity_tests.cli.terminal import (
     say_wrapped,
 )
 from parity_tests.evidence.tolerance_ladder import worst_rung
-from parity_tests.judge.program_notes import what_it_changed
+from parity_tests.judge.findings import what_it_changed
 from reports.document import WORST_FIRST
 from reports.rows import (
     FLIP_OUTCOMES,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from parity_tests.scorecard.lines import Line
+    from parity_tests.scorecard.score import Line
     from reports.rows.scorecard import Scorecard
 
 
@@ -54,7 +54,7 @@ def scorecard(
       constparity scorecard --jax 0.10.2,0.12.0.1 --report md:scorecard.md
     """
     from parity_tests.cli.report_option import write_reports
-    from parity_tests.processes.file_runs import FileFailedError
+    from parity_tests.processes.interpreters import FileFailedError
     from parity_tests.scorecard.score import score
 
     lines = _chosen(names or ())
@@ -78,7 +78,7 @@ def scorecard(
 
 def _chosen(names: Sequence[str]) -> list[Line]:
     """Return the lines of these names, or all. Raises `typer.BadParameter`."""
-    from parity_tests.scorecard.lines import lines
+    from parity_tests.scorecard.score import lines
     from parity_tests.suggestions import close
 
     found = {each.name: each for each in lines()}

@@ -11,36 +11,114 @@ from typing import Any
 from packaging.requirements import Requirement
 
 from parity_tests import own_packages
-from parity_tests.diagnosis.records import (
-    ChangedName,
-    Diagnosis,
-    Extra,
-    Flag,
-    Problem,
-    PytestPlugin,
-    SideShown,
-)
 from parity_tests.observe.environment import version
-from parity_tests.processes.file_runs import FileFailedError, run_file
 from parity_tests.processes.interpreters import (
     FOR_RELOAD,
+    FileFailedError,
     InterpreterError,
     interpreter_at,
     missing_in,
+    run_file,
 )
-from parity_tests.processes.own_sides import engine_file, is_own, refusal_of
 from parity_tests.processes.protocol import Progress
 from parity_tests.processes.side_environment import (
     FOLDER,
     JAX_FLAG,
     OUR_FLAG,
+    engine_file,
+    is_own,
+    refusal_of,
 )
 from parity_tests.run import run as campaign
 from parity_tests.run.collection import SidesError
 from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
-from reports.rows import SIDES, Observation
+from reports.rows import SIDES, Environment, Observation, Side
+from reports.rows.row import Row
 from reports.views.texts import counted
+
+
+class Flag(Row):
+    """A flag, its value in a process of the user, and the variable that sets it, if one does.
+
+    `value` is None where this JAX has no such flag, or the engine is not imported.
+    """
+
+    name: str
+    value: bool | None
+    variable: str | None
+
+
+class SideShown(Row):
+    """One side, whether it did produce its form, and the proof, or why there is none."""
+
+    side: Side
+    holds: bool
+    shown: str
+
+
+class ChangedName(Row):
+    """A private name of JAX that is "gone", "changed", or "extended", which breaks no call."""
+
+    name: str
+    what: str
+    text: str
+
+
+class Extra(Row):
+    """An extra of the package, and which of its packages are missing.
+
+    `purpose` says what an extra is for; "" of another interpreter, for there the name says it.
+    """
+
+    name: str
+    missing: tuple[str, ...]
+    purpose: str = ""
+
+
+class PytestPlugin(Row):
+    """Whether a pytest that starts here knows `--constparity`, and what to do where it does not."""
+
+    is_loaded: bool
+    to_do: str = ""
+
+
+class Problem(Row):
+    """What is wrong for the user, and what to do."""
+
+    what: str
+    to_do: str
+
+
+class Diagnosis(Row):
+    """All that `constparity doctor` found; `problems` is empty when all is well.
+
+    `python` is the other interpreter that it is about; None: the one that constparity runs in.
+    `environment` is None where JAX does not start. `engine_refuses` says why the
+    engine refuses this JAX; None where it runs. `pytest_plugin` is None of another interpreter.
+    """
+
+    python: str | None = None
+    environment: Environment | None = None
+    flags: tuple[Flag, ...] = ()
+    engine_refuses: str | None = None
+    sides: tuple[SideShown, ...] = ()
+    names_looked_at: int = 0
+    names: tuple[ChangedName, ...] = ()
+    extras: tuple[Extra, ...] = ()
+    pytest_plugin: PytestPlugin | None = None
+    problems: tuple[Problem, ...] = ()
+
+    def broken_names(self) -> list[ChangedName]:
+        """Return the private names that are gone or changed."""
+        return [each for each in self.names if each.what != "extended"]
+
+
+class Diagnoses(Row):
+    """The diagnoses of several interpreters, in the order in which they were named."""
+
+    interpreters: tuple[Diagnosis, ...]
+
 
 _PROGRAM = "parity_tests.diagnosis.small_program:captured_twice"
 _ANOTHER = "name another Python, of 3.11 or newer, with a JAX of 0.7.0 or newer"

@@ -15,7 +15,7 @@ from parity_tests.drift.rerun import warm_sides
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
-from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits

@@ -29,7 +29,7 @@ from parity_tests.observe.hazards import changing_reads
 from parity_tests.observe.jit_on_side import is_ours, staged_alone
 from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.program import Program
-from parity_tests.reduce.delta_debugging import ddmin
+from parity_tests.reduce.search import ddmin
 from reports.rows import Failure, Hazard, LeafComparison, Side, Verdict
 from reports.rows.experiments import Culprit, CulpritFound, CulpritQuestion
 from reports.views import texts
@@ -138,7 +138,7 @@ def _variants(program: Program, side: Side) -> Variants:
 
 def _policy(variants: Any, arrays: Sequence[CapturedUse]) -> tuple[str]:
     """Say which policy of the engine keeps the arrays inlined; `variants` are those of ours."""
-    from parity_tests.experiments.policy_keys import table, with_keys
+    from parity_tests.experiments.variants import table, with_keys
 
     keyed = with_keys(variants.constants(inlined=True))
     found = {use.array.identity for use in arrays}

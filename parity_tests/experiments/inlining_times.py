@@ -9,8 +9,7 @@ from functools import partial
 from typing import Any
 
 from parity_tests.experiments.interleaved_timing import figures, interleaved, noise, seconds_of
-from parity_tests.experiments.policy_keys import KeyedArrays
-from parity_tests.experiments.variants import Variants
+from parity_tests.experiments.variants import KeyedArrays, Variants
 from parity_tests.processes.protocol import Progress
 from reports.rows.experiments import TuneQuestion
 from reports.views.texts import counted

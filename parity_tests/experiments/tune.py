@@ -30,8 +30,7 @@ from parity_tests.experiments.inlining_times import (
     InliningTimes,
 )
 from parity_tests.experiments.interleaved_timing import SEVERAL, not_far_behind
-from parity_tests.experiments.policy_keys import KeyedArrays, table, with_keys
-from parity_tests.experiments.variants import Variants
+from parity_tests.experiments.variants import KeyedArrays, Variants, table, with_keys
 from parity_tests.jaxpr.source_places import relative
 from parity_tests.observe.environment import describe
 from parity_tests.processes.protocol import Progress

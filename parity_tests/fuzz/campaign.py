@@ -16,7 +16,7 @@ from parity_tests.judge.proofs import deciding, kind_of
 from parity_tests.judge.verdict import is_refused
 from parity_tests.processes.protocol import Progress
 from parity_tests.reduce.draft_to_python import in_docstring
-from parity_tests.reduce.rounds import smallest
+from parity_tests.reduce.search import smallest
 from parity_tests.run import proving
 from parity_tests.run import run as campaign
 from parity_tests.run.options import PROVED_ON, CampaignOptions

@@ -15,7 +15,7 @@ from parity_tests.jobs.ci_systems import System, default_branch, systems
 from parity_tests.jobs.declared import declared, pytest_arguments
 from parity_tests.jobs.origin import Origin
 from parity_tests.marked_programs import files_with_programs
-from parity_tests.processes.own_sides import refusal_of
+from parity_tests.processes.side_environment import refusal_of
 
 _OLDEST_MINOR = 11  # of constparity itself
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from parity_tests.environments.find_python import KNOWN
 from parity_tests.jobs.rendering import ACTIONS, expressions, render, text
-from parity_tests.processes.own_sides import refusal_of
+from parity_tests.processes.side_environment import refusal_of
 from reports import write_atomically
 
 WORKFLOW = Path(".github/workflows/constparity.yml")

@@ -10,7 +10,7 @@ from typing import Any
 import jinja2
 
 from parity_tests.jobs.facts import Facts
-from parity_tests.processes.own_sides import known_range
+from parity_tests.processes.side_environment import known_range
 
 # The actions of others that the workflows use, each pinned to a commit with its release beside it.
 # A tag can be moved to other code, and a commit cannot. The commits were compared with what other

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from parity_tests.advice import advice
 from parity_tests.judge import beyond_doubt
-from parity_tests.judge.across_flip import AcrossFlip, lines_of
-from parity_tests.judge.reading_reasons import read_that_changes
+from parity_tests.judge.across_flip import AcrossFlip, lines_of, read_that_changes
 from reports.rows import (
     FlipReason,
     Hazard,

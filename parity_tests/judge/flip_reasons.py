@@ -13,14 +13,15 @@ from parity_tests.judge import calls_as_written, effects, reasons_as_written
 from parity_tests.judge.across_flip import (
     AcrossFlip,
     lines_of,
+    of_read,
     pair_before_flip,
+    read_that_changes,
     what_differs_too,
     what_helps,
 )
 from parity_tests.judge.beyond_doubt import is_beyond_doubt
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
-from parity_tests.judge.reading_reasons import of_read, read_that_changes
 from reports.rows import (
     Comparison,
     DriftAttribution,

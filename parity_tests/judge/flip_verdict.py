@@ -17,13 +17,11 @@ from parity_tests.judge import (
     proofs,
     reasons_as_written,
 )
-from parity_tests.judge.across_flip import AcrossFlip
+from parity_tests.judge.across_flip import AcrossFlip, said_once
 from parity_tests.judge.chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
-from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
-from parity_tests.judge.program_notes import of_hazards
+from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable, of_hazards
 from parity_tests.judge.proofs import answers_of
-from parity_tests.judge.reading_reasons import said_once
 from parity_tests.judge.sides import Sides, flipped
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate
 from reports.rows.flip import Price, price_of

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from parity_tests.advice import advice
-from parity_tests.judge.across_flip import AcrossFlip, lines_of
-from parity_tests.judge.left_inlined import LEFT_INLINED, left_inlined, named
-from parity_tests.judge.reading_reasons import read_that_changes
+from parity_tests.judge.across_flip import AcrossFlip, lines_of, read_that_changes
+from parity_tests.judge.comparison import LEFT_INLINED, left_inlined, named
 from reports.rows import FlipReason, Observation
 from reports.views.figures import humanise_bytes, humanise_count
 from reports.views.texts import counted

@@ -22,7 +22,7 @@ from reports.rows import (
     ProgramRow,
 )
 from reports.rows.claims import Answer, Claim, Evaluated, OtherBits, PartedPlace, answer_of
-from reports.rows.hazard import TRAITS
+from reports.rows.flip import TRAITS
 from reports.rows.observation import ProgramNumber
 
 

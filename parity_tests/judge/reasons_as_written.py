@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from parity_tests.advice import advice
 from parity_tests.exception_texts import are_alike, first_line
 from parity_tests.judge import calls_as_written
-from parity_tests.judge.across_flip import AcrossFlip, lines_of
-from parity_tests.judge.reading_reasons import of_read, read_that_changes
+from parity_tests.judge.across_flip import AcrossFlip, lines_of, of_read, read_that_changes
 from reports.rows import Comparison, Failure, FlipReason, Hazard
 from reports.rows.check_names import AS_WRITTEN, DONATING
-from reports.rows.hazard import TRAITS
+from reports.rows.flip import TRAITS
 from reports.rows.observation import OF_LIMITS
 
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops

@@ -17,12 +17,19 @@ from parity_tests.evidence.values import Value
 from parity_tests.exception_texts import first_line
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.calls_as_written import failure_after, new_failure_in_words
-from parity_tests.judge.chance import finding_of, in_words, without_chance
+from parity_tests.judge.chance import finding_of, in_words, with_chance_marked, without_chance
 from parity_tests.judge.comparison import compare_pairs
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.program_notes import notes
+from parity_tests.judge.findings import Findings, notes
 from parity_tests.judge.sides import Sides, mode_of
-from reports.rows import VERDICTS, Comparison, FlipVerdict, Observation, ProgramRow, Verdict
+from reports.rows import (
+    VERDICTS,
+    Comparison,
+    FlipVerdict,
+    Observation,
+    ProgramRow,
+    TimeSamples,
+    Verdict,
+)
 from reports.rows.check_names import AS_WRITTEN, DONATING
 
 
@@ -222,3 +229,41 @@ def has_floats(observation: Observation) -> bool:
     """Say whether a program has an output that an arbiter can judge."""
     kinds = ("float", "bfloat", "complex")
     return any(leaf.dtype.startswith(kinds) for leaf in observation.outputs)
+
+
+@dataclass(frozen=True)
+class RowDraft:
+    """What a row says of a program, except its verdict; `observations` are those that it shows."""
+
+    name: str
+    source: str
+    summary: str
+    findings: Findings
+    target: str = ""
+    digest: str = ""
+    tags: tuple[str, ...] = ()
+    observations: tuple[Observation, ...] = ()
+    time_samples: tuple[TimeSamples, ...] = ()
+
+    def row(self, conclusion: Conclusion) -> ProgramRow:
+        """Return the row, its verdict as concluded."""
+        found = self.findings
+        return ProgramRow(
+            name=self.name,
+            source=self.source,
+            target=self.target,
+            digest=self.digest,
+            summary=self.summary,
+            tags=self.tags,
+            verdict=conclusion.verdict,
+            reasons=conclusion.reasons,
+            observations=self.observations,
+            comparisons=with_chance_marked(found),
+            time_samples=self.time_samples,
+            times=found.times,
+            hazards=found.hazards,
+            drift=found.drift,
+            flip=conclusion.flip,
+            too_late=found.too_late,
+            proved_only=found.proved_only,
+        )

@@ -34,7 +34,7 @@ from parity_tests.jaxpr.captured_uses import captured_in_bodies
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.jaxpr.donating_jits import own_jits
 from parity_tests.jaxpr.rewriting import replace_captured
-from parity_tests.observe import compile_cache, device_buffers, effect_rows, effects, failures
+from parity_tests.observe import compile_cache, device_buffers, effects, failures
 from parity_tests.observe.calls import durations, without_addresses
 from parity_tests.observe.checks import captured_arrays
 from parity_tests.observe.device_buffers import Held
@@ -252,7 +252,7 @@ class _Results:
         kept = () if digests in self._known else tuple(array for _, array in read)
         self._known.add(digests)
         text = without_addresses(str(tree).removeprefix("PyTreeDef"))
-        done = effect_rows.effects(of_call, of_call) if of_call.invocations else None
+        done = effects.effects(of_call, of_call) if of_call.invocations else None
         return CallAsWritten(tree=text, outputs=outputs, kept=kept, effects=done)
 
 

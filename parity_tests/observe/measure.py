@@ -16,7 +16,6 @@ from parity_tests.observe import (
     as_written,
     calls,
     compile_cache,
-    effect_rows,
     effects,
     failures,
     later_calls,
@@ -285,7 +284,7 @@ def _checks(lowered: Lowered, counted: Counted, called: Called) -> tuple[Check, 
         checks = (
             agree,
             *work,
-            *effect_rows.check(called.effects),
+            *effects.check(called.effects),
             *memory.check_growth(called.growth),
         )
         if is_ours(built.side):

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import jax
 import numpy as np
 
-from parity_tests.evidence import placement
+from parity_tests.evidence import values
 from parity_tests.jaxpr.captured import captured_value, digest_of
 from parity_tests.jaxpr.work import Moved
 from parity_tests.observe import as_written
@@ -85,10 +85,9 @@ def _jaxpr(counted: Counted, donated: Collection[Any]) -> JaxprCounts:
         captured_bytes=facts.captured_bytes,
         captured_values=facts.digest_of_captured(),
         committed_arrays=sum(
-            placement.devices_of(each) == 1 and placement.is_committed(each) is True
-            for each in arrays
+            values.devices_of(each) == 1 and values.is_committed(each) is True for each in arrays
         ),
-        sharded_arrays=sum(placement.devices_of(each) > 1 for each in arrays),
+        sharded_arrays=sum(values.devices_of(each) > 1 for each in arrays),
         working_equations=working,
         operations=round(operations),
         captured_repeated=counted.of_captured.repeated,

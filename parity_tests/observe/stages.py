@@ -28,7 +28,6 @@ from parity_tests.jaxpr.work import ConstantWork, constant_work, equations_at_wo
 from parity_tests.observe import (
     calls,
     device_buffers,
-    effect_rows,
     effects,
     later_calls,
     memory,
@@ -372,5 +371,5 @@ def call_program(built: Built, counted: Counted, made: Compiled, *, steady_calls
         else:
             later_calls.time_calls(built.ready, UNTIMED, watch)
             times = later_calls.NO_TIMES
-    found = effect_rows.effects(of_again, of_first, watch.effects)
+    found = effects.effects(of_again, of_first, watch.effects)
     return Called(built.ready, results, work, times, constant_buffers, found, watch.grown)

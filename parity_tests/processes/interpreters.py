@@ -9,10 +9,12 @@ import shutil
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from parity_tests.processes.side_environment import with_our_packages, with_packages
 
 OLDEST = (3, 11)
 # What a process of a side imports, by names that are those of pip as well.
@@ -188,3 +190,57 @@ def user_paths() -> tuple[str, ...]:
     A process of another interpreter gets these, and not what is installed here.
     """
     return tuple(entry for entry in sys.path if entry not in _own_paths())
+
+
+# -- a file of ours, run in an interpreter ---------------------------------------------------------
+
+_SECONDS_OF_A_FILE = 120.0
+
+
+class FileFailedError(RuntimeError):
+    """The file printed no JSON; the message is the last line of what it said."""
+
+
+def run_file(
+    file: Path,
+    python: Path | None = None,
+    *,
+    arguments: Sequence[str] = (),
+    environment: Mapping[str, str] = os.environ,
+    seconds: float = _SECONDS_OF_A_FILE,
+) -> Any:
+    """Run a file, without its folder on the path, and return what its last line of output says.
+
+    It finds our packages. The interpreter `python`, by default this one, finds nothing else of what
+    is installed beside them. `arguments` are the last ones of its `sys.argv`. Raises
+    `FileFailedError`.
+    """
+    # -P: modules that lie beside the file have names that others import, as "arrays" and "names".
+    if python is None:
+        command = [sys.executable, "-P", str(file)]
+        environment = with_our_packages(environment)
+    else:
+        command = [str(python), "-P", *with_packages(file)]
+        environment = {name: text for name, text in environment.items() if name != "PYTHONHOME"}
+    try:
+        done = subprocess.run(
+            [*command, *arguments],
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise FileFailedError(f"no end in {seconds:g} seconds") from error
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        said = _last_line_of_error(done.stderr) or f"exit status {done.returncode}"
+        raise FileFailedError(said)
+    return json.loads(lines[-1])
+
+
+def _last_line_of_error(said: str) -> str:
+    """Return the exception of a traceback; JAX prints a remark after it, below dashes."""
+    lines = [line for line in said.split("\n----", 1)[0].splitlines() if line.strip()]
+    return lines[-1] if lines else ""

@@ -13,12 +13,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
-from parity_tests.evidence.found import (
-    HazardsFound,
-    ModuleEvaluated,
-    NumberedForms,
-    SettingsFound,
-)
+from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedForms, SettingsFound
 from parity_tests.processes.early_starts import Work
 from reports.rows import Environment, Failure, Side
 from reports.rows.bench import BenchTurn, TurnTaken
@@ -31,6 +26,7 @@ from reports.rows.experiments import (
     TuneQuestion,
     Tuning,
 )
+from reports.rows.row import spelled_out
 
 # Called with how much is done, how much there is in all, and a word on the last step.
 Progress = Callable[[int, int, str], None]
@@ -421,12 +417,8 @@ def to_json(model: BaseModel) -> str:
 
 
 def _spelled_out(value: Any) -> Any:
-    """Spell out the lone surrogates in texts, which file names outside UTF-8 leave there.
-
-    Neither JSON by pydantic nor a terminal takes them: "\\udcff" becomes six characters.
-    """
     if isinstance(value, str):
-        return value.encode("utf-8", "backslashreplace").decode("utf-8")
+        return spelled_out(value)
     if isinstance(value, dict):
         return {_spelled_out(key): _spelled_out(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

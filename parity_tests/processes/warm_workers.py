@@ -22,9 +22,9 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.verdict import Judgement, judge, needs_arbiter
 from parity_tests.processes import worker_process
 from parity_tests.processes.kept_files import note_refusal
-from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Rerun, ServeJobs, ServeReruns, ServeTruth
+from parity_tests.processes.side_runs import keep_measured
 from parity_tests.processes.worker_process import Lost, Worker, supervise
 from parity_tests.targets import split
 from reports.rows import Observation, Side

@@ -6,5 +6,5 @@ draft as a file, which has the text of `harness` in it. `reduce` runs that very 
 and `symptom` says whether it shows what the program showed. `search` puts the edits in order.
 
 Where a program's forms part its jaxpr does not show it, and `source` cuts the program's own file.
-`rounds` is the search of that, and of generated programs.
+`search` has the search in rounds of that, and of generated programs.
 """

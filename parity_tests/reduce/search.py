@@ -2,18 +2,65 @@
 
 It makes edits until no edit is left. The outermost equations come first, with their bodies whole,
 then the bodies from the innermost out. All is repeated until nothing changes.
+
+Source: A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE
+Transactions on Software Engineering 28(2), 2002: the algorithm `ddmin`.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from parity_tests.reduce import edits
-from parity_tests.reduce.delta_debugging import ddmin
 from parity_tests.reduce.draft import Draft, Path, size
+
+Item = TypeVar("Item")
+
+
+def ddmin(items: Sequence[Item], shows: Callable[[tuple[Item, ...]], bool]) -> tuple[Item, ...]:
+    """Return a part of `items`, in their order, that `shows`, and would not without any one item.
+
+    `shows(items)` must be true and is not asked, nor is the empty part. No part is asked about
+    twice. The result is minimal and not the only one: where two items show it alone, one is found.
+
+        ddmin(range(8), lambda part: 5 in part) == (5,)
+    """
+    indices = tuple(range(len(items)))
+    answers: dict[tuple[int, ...], bool] = {}
+
+    def asked(part: tuple[int, ...]) -> bool:
+        if part not in answers:
+            answers[part] = shows(tuple(items[index] for index in part))
+        return answers[part]
+
+    granularity = 2
+    while len(indices) >= 2:
+        chunks = _split(indices, granularity)
+        complements = [tuple(i for i in indices if i not in chunk) for chunk in chunks]
+        chunk = next((each for each in chunks if asked(each)), None)
+        if chunk is not None:
+            indices, granularity = chunk, 2
+            continue
+        # With two chunks the complements are the chunks.
+        rest = next((each for each in complements if granularity > 2 and asked(each)), None)
+        if rest is not None:
+            indices, granularity = rest, max(granularity - 1, 2)
+        elif granularity < len(indices):
+            granularity = min(2 * granularity, len(indices))
+        else:
+            break
+    return tuple(items[index] for index in indices)
+
+
+def _split(indices: tuple[int, ...], count: int) -> list[tuple[int, ...]]:
+    """Split into `count` parts whose lengths differ by one at most."""
+    bounds = [len(indices) * number // count for number in range(count + 1)]
+    return [indices[start:end] for start, end in itertools.pairwise(bounds)]
+
 
 T = TypeVar("T")
 
@@ -128,3 +175,65 @@ class Search:
             start = self.best
             if not any(self._shows(each) and self.best != start for each in make(start)):  # type: ignore[attr-defined]
                 return
+
+
+# -- search in rounds: candidates are tried many at once, the smallest first -----------------------
+
+# For programs that cost much to judge one by one, and little beside others in the same processes.
+
+Candidate = TypeVar("Candidate")
+
+# How many candidates are tried at once, and how many rounds there are at most.
+CANDIDATES = 16
+ROUNDS = 20
+
+
+@dataclass(frozen=True)
+class Found(Generic[Candidate]):
+    """The smallest program of a search, how many candidates were tried, and why it stopped early.
+
+    `stopped` is "" where no smaller candidate shows the same.
+    """
+
+    best: Candidate
+    tries: int
+    stopped: str = ""
+
+
+def smallest(
+    start: Candidate,
+    candidates: Callable[[Candidate], Sequence[Candidate]],
+    first_shown: Callable[[Sequence[Candidate]], Candidate | None],
+    *,
+    at_once: int = CANDIDATES,
+    rounds: int = ROUNDS,
+    max_tries: float = float("inf"),
+    seconds: float = float("inf"),
+    on_round: Callable[[Candidate], object] = lambda best: None,
+) -> Found[Candidate]:
+    """Return the smallest program that shows what `start` shows.
+
+    `candidates` returns programs that are one change smaller, the smallest first, and `first_shown`
+    the first of some that shows it still. No program is tried once `seconds` are over.
+
+    Example::
+
+        smallest(9, lambda n: range(n), lambda tried: next((n for n in tried if n > 4), None)).best
+    """
+    best, tries, end = start, 0, time.monotonic() + seconds
+    for _ in range(rounds):
+        on_round(best)
+        smaller, shown = candidates(best), None
+        for first in range(0, len(smaller), at_once):
+            if time.monotonic() > end:
+                return Found(best, tries, f"{seconds:g} seconds are over")
+            if tries >= max_tries:
+                return Found(best, tries, f"all {max_tries:g} tries were made")
+            tried = smaller[first : first + at_once]
+            tries += len(tried)
+            if (shown := first_shown(tried)) is not None:
+                break
+        if shown is None:
+            return Found(best, tries)
+        best = shown
+    return Found(best, tries, f"{rounds} rounds were made")

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.reduce.rounds import Found, smallest
+from parity_tests.reduce.search import Found, smallest
 
 
 def reduced(

@@ -17,19 +17,19 @@ from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Recorded, log
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, flipped
 from parity_tests.judge.unrepeated import across
+from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.kept_files import keep, kept, note_refusal
-from parity_tests.processes.lost_checks import said_of
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import DetectHazards, Job, ReadsInCalls, to_json
+from parity_tests.processes.side_runs import said_of
 from parity_tests.processes.worker_process import KILLED, Lost
 from parity_tests.run.context import Context
 from parity_tests.run.estimates import again
 from reports.rows import DriftCause, Failure, Hazard, Side
-from reports.rows.hazard import TRAITS
+from reports.rows.flip import TRAITS
 
 _OF_XLA: tuple[DriftCause, ...] = ("constant folding", "layout or fusion")
 

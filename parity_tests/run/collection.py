@@ -11,8 +11,8 @@ from parity_tests.judge.sides import pairs_of
 from parity_tests.observe.environment import version
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import Limits
-from parity_tests.processes.own_sides import is_own, refusal_of
 from parity_tests.processes.protocol import Job, Listed, Listing
+from parity_tests.processes.side_environment import is_own, refusal_of
 from parity_tests.run.estimates import Announce
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.selection import Selection

@@ -18,10 +18,9 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.across_versions import counts_not_judged
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, pairs_of
 from parity_tests.judge.timing import judge_times
-from parity_tests.judge.verdict import conclude
+from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.run.provenance import provenance_of_saved

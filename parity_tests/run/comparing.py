@@ -11,10 +11,9 @@ from parity_tests.evidence.found import HazardsFound
 from parity_tests.evidence.records import Evidence, Recorded
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.timing import judge_times
-from parity_tests.judge.verdict import conclude, has_floats, needs_arbiter
+from parity_tests.judge.verdict import RowDraft, conclude, has_floats, needs_arbiter
 from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
 from parity_tests.run.asking_for_hazards import detect_alone, hazards_told

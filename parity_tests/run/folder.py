@@ -20,10 +20,10 @@ from parity_tests.evidence.digests import DamagedError, digest
 from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs, left_by_waiting
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.kept_files import finished
-from parity_tests.processes.lost_checks import was_killed
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Listing, Record, as_bytes, to_json, write
 from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.side_runs import was_killed
 from parity_tests.run.options import CampaignOptions, side_with_hazards
 from reports.rows import SCHEMA_VERSION
 

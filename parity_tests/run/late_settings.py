@@ -17,7 +17,7 @@ from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.found import SettingsFound
 from parity_tests.evidence.records import log
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits

@@ -30,9 +30,8 @@ from parity_tests.judge.proofs import (
     place_apart,
     with_evaluation,
 )
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides
-from parity_tests.judge.verdict import conclude
+from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.protocol import (
     AnswerT,

@@ -25,9 +25,9 @@ from parity_tests.judge.repetition import (
     to_run_again,
     varies,
 )
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Sides, is_one_mode
 from parity_tests.judge.unrepeated import first_line_apart
+from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.one_question import ask
 from parity_tests.processes.options import RunOptions

@@ -19,9 +19,8 @@ from parity_tests.evidence.folder_layout import finished_programs, turn_folder
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
-from parity_tests.judge.verdict import conclude, worst
+from parity_tests.judge.verdict import RowDraft, conclude, worst
 from parity_tests.processes.protocol import Listed, Progress
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.run.collection import collect, with_sides_that_run

@@ -1,26 +1,138 @@
-"""Run the programs of the scorecard on each release, on stock JAX and on the engine."""
+"""The scorecard: its lines, each a file in `programs/`, run on stock JAX and on the engine."""
 
 from __future__ import annotations
 
+import ast
+import doctest
+import hashlib
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from packaging.version import Version
 
 from parity_tests.observe.environment import version
-from parity_tests.processes.file_runs import FileFailedError, run_file
-from parity_tests.processes.interpreters import versions_of
-from parity_tests.processes.own_sides import is_own, refusal_of
+from parity_tests.processes.interpreters import FileFailedError, run_file, versions_of
 from parity_tests.processes.protocol import Progress
-from parity_tests.processes.side_environment import FOLDER, environment_of
-from parity_tests.scorecard.lines import Line, digest
-from parity_tests.scorecard.states import state_of
+from parity_tests.processes.side_environment import FOLDER, environment_of, is_own, refusal_of
 from reports.rows import SIDES, Side
-from reports.rows.scorecard import OnRelease, Release, Scorecard, ScoreLine, Seen
+from reports.rows.scorecard import (
+    EFFECTS,
+    KINDS,
+    Effect,
+    LineKind,
+    OnRelease,
+    Release,
+    Scorecard,
+    ScoreLine,
+    Seen,
+    State,
+)
+
+PROGRAMS = Path(__file__).parent / "programs"
+_NEEDED = ("kind", "off", "on", "who", "from", "way round")
+_FIELDS = (*_NEEDED, "right off", "right on", "by design", "code")
+_FIELD = re.compile(r"^([a-z ]+): (.+(?:\n    .+)*)$", re.MULTILINE)
+
+
+class LineError(ValueError):
+    """A program does not state its line as it has to: the message has the file, and what lacks."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """What a program states of its line.
+
+    `fault` and `right` are what flag off and flag on show while the fault is there, and without it.
+    """
+
+    name: str
+    title: str
+    kind: LineKind
+    who: str
+    origin: str
+    way_round: str
+    fault: tuple[str, str]
+    right: tuple[str, str]
+    by_design: str
+    code: str
+    file: Path
+
+    @property
+    def effect(self) -> Effect:
+        """What the flip does to the fault."""
+        if self.fault[1] == self.right[1]:
+            return "fixed by the flip"
+        if self.fault[0] == self.fault[1] or self.fault[0] != self.right[0]:
+            return "in both modes"
+        return "by design" if self.by_design else "against the flip"
+
+    @property
+    def program(self) -> str:
+        """The program without its docstring."""
+        text = self.file.read_text("utf-8")
+        first = ast.parse(text).body[0]
+        assert first.end_lineno is not None
+        return "\n".join(text.splitlines()[first.end_lineno :]).strip()
+
+
+def lines(folder: Path = PROGRAMS) -> list[Line]:
+    """Read the lines of a folder, by effect, kind and name. Raises `LineError`."""
+    found = map(read, folder.glob("*.py"))
+    return sorted(
+        found, key=lambda each: (EFFECTS.index(each.effect), KINDS.index(each.kind), each.name)
+    )
+
+
+def read(file: Path) -> Line:
+    """Read the line that a program states in its docstring. Raises `LineError`.
+
+    The first sentence is its title. "off" and "on" are what it shows while the fault is there,
+    "right off" and "right on" what it shows without: by default what flag off shows today. "by
+    design" is why it is on purpose, "code" the place in JAX.
+    """
+    stated = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+    title, _, rest = stated.partition("\n\n")
+    found = {name: " ".join(text.split()) for name, text in _FIELD.findall(rest)}
+    missing = [each for each in _NEEDED if each not in found]
+    unknown = [each for each in found if each not in _FIELDS]
+    if missing or unknown:
+        raise LineError(f"{file}: missing {missing}, unknown {unknown}")
+    kind = next((each for each in KINDS if each == found["kind"]), None)
+    if kind is None:
+        raise LineError(f"{file}: kind {found['kind']!r}, not one of {', '.join(KINDS)}")
+    fault = (found["off"], found["on"])
+    right_off = found.get("right off", fault[0])
+    right = (right_off, found.get("right on", right_off))
+    if right == fault:
+        raise LineError(f"{file}: what is right is the fault")
+    return Line(
+        name=file.stem,
+        title=" ".join(title.split()),
+        kind=kind,
+        who=found["who"],
+        origin=found["from"],
+        way_round=found["way round"],
+        fault=fault,
+        right=right,
+        by_design=found.get("by design", ""),
+        code=found.get("code", ""),
+        file=file,
+    )
+
+
+def digest(found: Iterable[Line]) -> str:
+    """Return a digest of the programs and what they state."""
+    hashed = hashlib.sha256()
+    for each in found:
+        hashed.update(each.name.encode() + b"\0" + each.file.read_bytes() + b"\0")
+    return hashed.hexdigest()[:16]
+
 
 _ONE_SIDE = FOLDER / "parity_tests" / "scorecard" / "one_side.py"
 _SECONDS_EACH = 60.0
@@ -147,3 +259,39 @@ def _line(
         program=line.program,
         releases=tuple(found),
     )
+
+
+# -- the state of a line: computed from what its program showed, and nothing else ------------------
+
+ABSENT: Literal["not in this release"] = "not in this release"
+_THERE = ("open", "new", "changed", "not known")
+_NOT_THERE = ("right", "fixed", ABSENT)
+
+
+def state_of(line: Line, off: Seen, on: Seen, before: State | None = None) -> State:
+    """Return the state of a line by what flag off and flag on showed.
+
+    `before` is its state on the release before. An error that the program does not state is "not
+    known", any other text that it does not state "changed".
+    """
+    seen = (off, on)
+    if all(map(_matches, line.right, seen)):
+        return "fixed" if before in (*_THERE, "fixed") else "right"
+    if all(map(_matches, line.fault, seen)):
+        return "new" if before in _NOT_THERE else "open"
+    if all(each.text == ABSENT and not each.failed for each in seen):
+        return ABSENT
+    stated = zip(line.fault, line.right, seen, strict=True)
+    if any(each.failed and not _is_one_of(pair, each) for *pair, each in stated):
+        return "not known"
+    return "changed"
+
+
+def _is_one_of(stated: Iterable[str], seen: Seen) -> bool:
+    return any(_matches(text, seen) for text in stated)
+
+
+def _matches(stated: str, seen: Seen) -> bool:
+    """Say whether a text is the stated one, up to spaces; "..." stands for any text."""
+    rules = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+    return doctest.OutputChecker().check_output(f"{stated}\n", f"{seen.text}\n", rules)

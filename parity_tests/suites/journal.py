@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import threading
 from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from parity_tests.evidence.tolerance_ladder import RUNGS
-from parity_tests.suites.versions import versions
 from reports.rows.comparison import Rung
 from reports.rows.proofs import ProgramProof
 from reports.rows.row import Side
@@ -220,3 +221,16 @@ def _place(row: SuiteProgram) -> tuple[str, ...]:
 def _test(row: SuiteDifference) -> tuple[str, ...]:
     leaf = row.leaf.path if row.leaf else ""
     return row.test, row.phase, row.source, row.program, leaf, row.property, row.left_value
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this process, by name."""
+    found = {name: _version(name) for name in ("constparity", "jax", "jaxlib", "numpy")}
+    return {**found, "python": platform.python_version()}
+
+
+def _version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"

@@ -111,7 +111,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
     if options.constparity_collect and options.constparity == "off":
         options.constparity = "legacy"  # someone has to compile what is collected
     if options.constparity in IN_PROCESS:
-        from parity_tests.suites.suite_plugin import SuitePlugin
+        from parity_tests.suites.suite_plugin import Measuring, SuitePlugin
 
         suite = SuitePlugin(options)
         early_config.pluginmanager.register(suite, "constparity-suite")
@@ -121,8 +121,6 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
             collecting = CollectingPlugin(options.constparity_collect)
             early_config.pluginmanager.register(collecting, "constparity-collect")
         if options.constparity_fail and options.constparity != "prove":
-            from parity_tests.suites.measuring import Measuring
-
             measuring = Measuring(suite, options.constparity_collect, options.constparity_fail)
             early_config.pluginmanager.register(measuring, "constparity-measure")
     return (yield)

@@ -21,7 +21,7 @@ from engine.runtime.watching import Execution, watch
 from parity_tests.drift.arbiter import true_results
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.distances import have_equal_bytes
-from parity_tests.evidence.placement import is_committed, sharding_of
+from parity_tests.evidence.values import is_committed, sharding_of
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import device_buffers

@@ -26,9 +26,9 @@ from reports.document import (
 from reports.rows import Campaign, Environment, ProgramRow, Side, answer_of, worst_first
 from reports.views import flip, measured, overview, program
 from reports.views.causes import QUIET, Cause, Standing, listed, of_pipelines, standings
+from reports.views.flip import sides_of
 from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import MARKS, comparisons, failures, leaves
-from reports.views.sides import sides_of
 from reports.views.sweeps import SweptProgram, sweeps_of
 from reports.views.texts import counted, terms_of
 

@@ -21,9 +21,9 @@ from reports.output.html import FOLDER, LIMIT_BYTES, environment, page_policy, p
 from reports.rows import Campaign, ProgramRow, Side, worst_first
 from reports.views import measured, overview
 from reports.views.decision import Decision, decision
+from reports.views.flip import Flip, flip_of, sides_of
 from reports.views.programs_table import ProgramsTable, programs_table
 from reports.views.scatter import Scatter, UlpDistances, scatters, ulp_distances
-from reports.views.sides import Flip, flip_of, sides_of
 from reports.views.sweeps import Sweeps, sweeps_of
 from reports.views.texts import Term, terms_of, visible
 from reports.views.web_section import WebSection, web_section

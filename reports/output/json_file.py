@@ -15,7 +15,7 @@ from pydantic_core import core_schema
 
 from reports.kinds import KINDS_READ, Kind, kind_named, kind_of_data
 from reports.rows import Campaign, ProgramRow
-from reports.rows.row import Row
+from reports.rows.row import Row, spelled_out
 
 _SHOWN_ERRORS = 5
 _ON_LINES = frozenset({"programs", "versions", "campaign"})  # fields of a root
@@ -93,7 +93,7 @@ def program_of(text: str) -> ProgramRow:
 
 
 def _escaped(text: str) -> str:
-    return text.encode("utf-8", "backslashreplace").decode("utf-8").translate(_CONTROL)
+    return spelled_out(text).translate(_CONTROL)
 
 
 def _lines(value: Any) -> str:

@@ -75,9 +75,7 @@ _RULES = (
 def render_sarif(proofs: Proofs) -> str:
     """Render what is not proved, and what may break, as SARIF 2.1.0."""
     found = [finding for each in proofs.programs for finding in _findings(each)]
-    return sarif.render(
-        proofs.environment.constparity, _RULES, found[: sarif.MOST_RESULTS], notes=[proofs.headline]
-    )
+    return sarif.render(proofs.environment.constparity, _RULES, found, notes=[proofs.headline])
 
 
 def _findings(program: ProvedProgram) -> Iterator[sarif.SarifFinding]:

@@ -1,21 +1,21 @@
 """SARIF 2.1.0, the format of findings that code scanning reads, of plain records.
 
-The models are the part of SARIF that we write. sarif-om had its last release in 2019, and
-sarif-pydantic takes unknown fields, so that a misspelt one would be written and shown nowhere.
+Its JSON is written here as it stands in a file, and the tests hold it to the schema. sarif-om had
+its last release in 2019, and sarif-pydantic takes unknown fields, so that a misspelt one would be
+written and shown nowhere.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
-from typing import Literal
+from typing import Any, Literal
 from urllib.parse import quote
 
-from pydantic import BaseModel, ConfigDict, Field
-from pydantic.alias_generators import to_camel
-
+from reports.rows.row import spelled_out
 from reports.views.texts import cut, visible
 
 Level = Literal["error", "warning", "note"]
@@ -60,38 +60,50 @@ def render(
     findings: Sequence[SarifFinding],
     failures: Sequence[str] = (),
     notes: Sequence[str] = (),
+    *,
+    most: int | None = None,
 ) -> str:
     """Return a SARIF log as JSON text.
 
-    `failures` say what the tool could not do, `notes` what else a reader should know.
-
+    `failures` say what the tool could not do, `notes` what else a reader should know. Findings
+    beyond the first `most`, or the limit of code scanning, are left out, which a note says.
     Files below the working directory are named relative to it, as code scanning expects.
     """
-    driver = _Driver(
-        name="constparity",
-        semantic_version=version,
-        rules=[
-            _Rule(
-                id=rule.id,
-                short_description=_Message(text=rule.title),
-                full_description=_Message(text=rule.title),
-                help=_Message(text=rule.help),
-            )
+    shown_findings = findings[: MOST_RESULTS if most is None else most]
+    if len(shown_findings) < len(findings):
+        left_out = len(findings) - len(shown_findings)
+        notes = [
+            *notes,
+            f"{left_out:,} of {len(findings):,} findings are left out, the last of them, to stay "
+            "within the limits of code scanning; the JSON report has them",
+        ]
+    told = [{"level": "error", "message": _message(each)} for each in failures]
+    told += [{"level": "note", "message": _message(each)} for each in notes]
+    invocation: dict[str, Any] = {"executionSuccessful": not failures}
+    if told:
+        invocation["toolExecutionNotifications"] = told
+    numbers = {rule.id: number for number, rule in enumerate(rules)}
+    driver = {
+        "name": "constparity",
+        "semanticVersion": version,
+        "rules": [
+            {
+                "id": rule.id,
+                "shortDescription": _message(rule.title),
+                "fullDescription": _message(rule.title),
+                "help": _message(rule.help),
+            }
             for rule in rules
         ],
-    )
-    numbers = {rule.id: number for number, rule in enumerate(rules)}
-    results = [_result(each, numbers.get(each.rule_id)) for each in findings]
-    told = [
-        _Notification(level="error", message=_Message(text=_writable(each))) for each in failures
-    ]
-    told += [_Notification(level="note", message=_Message(text=_writable(each))) for each in notes]
-    invocation = _Invocation(
-        execution_successful=not failures, tool_execution_notifications=told or None
-    )
-    run = _Run(tool=_Tool(driver=driver), results=results, invocations=[invocation])
-    log = _Log(runs=[run])
-    return log.model_dump_json(by_alias=True, exclude_none=True, indent=2) + "\n"
+    }
+    run = {
+        "tool": {"driver": driver},
+        "results": [_result(each, numbers.get(each.rule_id)) for each in shown_findings],
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=False, indent=2) + "\n"
 
 
 def shown(text: str) -> str:
@@ -99,31 +111,34 @@ def shown(text: str) -> str:
     return visible(cut(text, _TEXT_LENGTH))
 
 
-def _result(finding: SarifFinding, number: int | None) -> _Result:
-    return _Result(
-        rule_id=finding.rule_id,
-        rule_index=number,
-        level=finding.level,
-        message=_Message(text=_writable(finding.message)),
-        locations=[_location(finding, finding.file)] if finding.file is not None else None,
-        properties=dict(finding.properties) or None,
-    )
+def _result(finding: SarifFinding, number: int | None) -> dict[str, Any]:
+    result: dict[str, Any] = {"ruleId": finding.rule_id}
+    if number is not None:
+        result["ruleIndex"] = number
+    result |= {"level": finding.level, "message": _message(finding.message)}
+    if finding.file is not None:
+        result["locations"] = [{"physicalLocation": _location(finding, finding.file)}]
+    if finding.properties:
+        result["properties"] = dict(finding.properties)
+    return result
 
 
-def _location(finding: SarifFinding, file: str) -> _Location:
-    region = None
-    if finding.line is not None:
-        snippet = _Message(text=finding.snippet) if finding.snippet else None
-        region = _Region(start_line=finding.line, start_column=finding.column, snippet=snippet)
+def _location(finding: SarifFinding, file: str) -> dict[str, Any]:
     uri = _uri(file)
-    is_absolute = uri.startswith("file:")
-    artifact = _Artifact(uri=uri, uri_base_id=None if is_absolute else "%SRCROOT%")
-    return _Location(physical_location=_Physical(artifact_location=artifact, region=region))
+    artifact = {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": "%SRCROOT%"}
+    location: dict[str, Any] = {"artifactLocation": artifact}
+    if finding.line is not None:
+        region: dict[str, Any] = {"startLine": finding.line}
+        if finding.column is not None:
+            region["startColumn"] = finding.column
+        if finding.snippet:
+            region["snippet"] = _message(finding.snippet)
+        location["region"] = region
+    return location
 
 
-def _writable(text: str) -> str:
-    """Return a text that UTF-8 can hold: file names outside UTF-8 bring halves of characters."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+def _message(text: str) -> dict[str, str]:
+    return {"text": spelled_out(text)}
 
 
 def _uri(file: str) -> str:
@@ -143,85 +158,3 @@ def _quoted(path: PurePath) -> str:
         return quote(os.fsencode(name))
     except UnicodeEncodeError:
         return quote(name.encode("utf-8", "backslashreplace"))
-
-
-# -- the part of SARIF that we write ---------------------------------------------------------------
-
-
-class _Sarif(BaseModel):
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
-    )
-
-
-class _Message(_Sarif):
-    text: str
-
-
-class _Rule(_Sarif):
-    id: str
-    short_description: _Message
-    full_description: _Message
-    help: _Message
-
-
-class _Driver(_Sarif):
-    name: str
-    semantic_version: str
-    rules: list[_Rule]
-
-
-class _Tool(_Sarif):
-    driver: _Driver
-
-
-class _Region(_Sarif):
-    start_line: int
-    start_column: int | None = None
-    snippet: _Message | None = None
-
-
-class _Artifact(_Sarif):
-    uri: str
-    uri_base_id: Literal["%SRCROOT%"] | None = None
-
-
-class _Physical(_Sarif):
-    artifact_location: _Artifact
-    region: _Region | None = None
-
-
-class _Location(_Sarif):
-    physical_location: _Physical
-
-
-class _Result(_Sarif):
-    rule_id: str
-    rule_index: int | None = None
-    level: Level
-    message: _Message
-    locations: list[_Location] | None = None
-    properties: dict[str, object] | None = None
-
-
-class _Notification(_Sarif):
-    level: Level
-    message: _Message
-
-
-class _Invocation(_Sarif):
-    execution_successful: bool
-    tool_execution_notifications: list[_Notification] | None = None
-
-
-class _Run(_Sarif):
-    tool: _Tool
-    results: list[_Result]
-    invocations: list[_Invocation]
-    column_kind: Literal["unicodeCodePoints"] = "unicodeCodePoints"
-
-
-class _Log(_Sarif):
-    schema_: str = Field(default=SCHEMA, alias="$schema")
-    version: Literal["2.1.0"] = "2.1.0"
-    runs: list[_Run]

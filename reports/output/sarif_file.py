@@ -7,7 +7,7 @@ readers of jaxprs, and the programs that a flip breaks. Equal findings of severa
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import get_args
 
@@ -183,15 +183,18 @@ _HELP_OF_HAZARDS = "A change that a flip could bring to the program: possible, a
 
 
 def render(campaign: Campaign) -> str:
-    """Render the findings of a campaign as SARIF 2.1.0.
+    """Render the findings of a campaign as SARIF 2.1.0, the worst first.
 
-    The worst come first. What exceeds the limits of code scanning is left out, which a notification
-    of the log says.
+    What exceeds the limits of code scanning is left out, which a notification of the log says.
     """
-    found = findings(campaign)
-    count = min(len(found), MOST_RESULTS)
+    rules = [
+        sarif.SarifRule(rule_id(kind), kind, _HELP.get(kind, _HELP_OF_HAZARDS)) for kind in KINDS
+    ]
+    version, notes = campaign.environment.constparity, [visible(campaign.headline.question)[:1000]]
+    results = list(map(_result, findings(campaign)))
+    count = min(len(results), MOST_RESULTS)
     while True:
-        text = _log(campaign, found, count)
+        text = sarif.render(version, rules, results, notes=notes, most=count)
         if count == 0 or len(gzip.compress(text.encode())) <= MOST_COMPRESSED_BYTES:
             return text
         count = count * 3 // 4
@@ -206,20 +209,6 @@ def rule_id(kind: str) -> str:
         'writeable-numpy-array'
     """
     return _IDS.get(kind, kind.lower().replace(" ", "-"))
-
-
-def _log(campaign: Campaign, found: Sequence[Finding], count: int) -> str:
-    rules = [
-        sarif.SarifRule(rule_id(kind), kind, _HELP.get(kind, _HELP_OF_HAZARDS)) for kind in KINDS
-    ]
-    notes = [visible(campaign.headline.question)[:1000]]
-    if count < len(found):
-        notes.append(
-            f"{len(found) - count:,} of {len(found):,} findings are left out, the least severe, to "
-            "stay within the limits of code scanning; the JSON result has them"
-        )
-    results = [_result(each) for each in found[:count]]
-    return sarif.render(campaign.environment.constparity, rules, results, notes=notes)
 
 
 def _result(finding: Finding) -> sarif.SarifFinding:

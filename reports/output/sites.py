@@ -23,8 +23,8 @@ _CAPTURED = sarif.SarifRule(
 def render_sarif(sites: Sites) -> str:
     """Render what a command captured as SARIF 2.1.0."""
     notes = [headline(sites), *(f"out of reach: {each}" for each in sites.not_reached)]
-    found = sites.captured[: sarif.MOST_RESULTS]
-    return sarif.render(sites.constparity, [_CAPTURED], list(map(_finding, found)), notes=notes)
+    found = list(map(_finding, sites.captured))
+    return sarif.render(sites.constparity, [_CAPTURED], found, notes=notes)
 
 
 class _Place(TypedDict):

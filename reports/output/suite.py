@@ -24,7 +24,6 @@ from reports.output.junit_file import (
     skipped,
     suite_of,
 )
-from reports.output.sarif import MOST_RESULTS
 from reports.rows.proofs import reasons_of
 from reports.rows.suite import SuiteArray, SuiteDifference, SuiteProgram, SuiteResult
 from reports.views.suite_texts import (
@@ -163,19 +162,13 @@ _ARRAY, _PROGRAM, _GONE = (rule.id for rule in _RULES)
 def render_sarif(result: SuiteResult) -> str:
     """Render what differs in a suite as SARIF 2.1.0, a result for each array of each program.
 
-    New differences are errors and known ones notes. What exceeds the limit of code scanning is left
-    out, which a notification of the log says.
+    New differences are errors and come first, known ones are notes.
     """
     found = sorted(_findings(result), key=lambda each: each.level != "error")
     notes = [sarif.shown(answer(result)[0])]
-    if len(found) > MOST_RESULTS:
-        notes.append(
-            f"{len(found) - MOST_RESULTS:,} of {len(found):,} findings are left out, the least "
-            "severe, to stay within the limits of code scanning; the JSON report has them"
-        )
     failures = [sarif.shown(f"{each.worker}: {each.what} {each.test}") for each in result.lost]
     version = result.versions.constparity
-    return sarif.render(version, _RULES, found[:MOST_RESULTS], failures, notes)
+    return sarif.render(version, _RULES, found, failures, notes)
 
 
 def _findings(result: SuiteResult) -> Iterator[sarif.SarifFinding]:

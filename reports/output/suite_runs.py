@@ -34,7 +34,6 @@ from reports.output.junit_file import (
     skipped,
     suite_of,
 )
-from reports.output.sarif import MOST_RESULTS
 from reports.rows.suite_runs import SuiteComparison, SuiteRuns, SuiteSide
 
 _KINDS: dict[str, Callable[[str, Sequence[str]], Outcome]] = {
@@ -138,13 +137,11 @@ def render_sarif(runs: SuiteRuns) -> str:
     """
     found = list(_findings(runs))
     notes = [sarif.shown(answer(runs)[0])]
-    if len(found) > MOST_RESULTS:
-        notes.append(f"{len(found) - MOST_RESULTS:,} of {len(found):,} findings are left out")
     doubts = [
         sarif.shown(f"{each.side}: {doubt_of(each)}") for each in runs.sides if doubt_of(each)
     ]
     version = metadata.version("constparity")
-    return sarif.render(version, _RULES, found[:MOST_RESULTS], doubts, notes)
+    return sarif.render(version, _RULES, found, doubts, notes)
 
 
 def _findings(runs: SuiteRuns) -> Iterator[sarif.SarifFinding]:

@@ -25,10 +25,11 @@ from reports.rows.flip import (
     FlipOutcome,
     FlipReason,
     FlipVerdict,
+    Hazard,
+    HazardKind,
     ReasonKind,
     TooLate,
 )
-from reports.rows.hazard import Hazard, HazardKind
 from reports.rows.headline import (
     ANSWER_OF,
     FLIP_ANSWERS,

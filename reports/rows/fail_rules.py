@@ -15,10 +15,9 @@ from typing import Literal, get_args
 
 from reports.rows.campaign import Campaign
 from reports.rows.claims import ANSWERS, Answer, answer_of
-from reports.rows.flip import FlipReason
+from reports.rows.flip import FlipReason, HazardKind
 from reports.rows.grid import Grid
 from reports.rows.grid_row import CellState, GridRow, VersionChange, VersionOutcome
-from reports.rows.hazard import HazardKind
 from reports.rows.headline import agreement_of
 from reports.rows.program_row import ProgramRow
 from reports.rows.proofs import ProgramProof, Proofs

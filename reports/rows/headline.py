@@ -10,8 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
 from reports.rows.claims import answer_of as answer_of_claims
-from reports.rows.flip import FlipOutcome, FlipReason, FlipVerdict, Price, largest_price
-from reports.rows.hazard import TRAITS
+from reports.rows.flip import TRAITS, FlipOutcome, FlipReason, FlipVerdict, Price, largest_price
 from reports.rows.program_row import VERDICTS, ProgramRow
 from reports.rows.row import Row
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 from reports.rows.comparison import TimeComparison, TimeSamples
-from reports.rows.flip import DriftAttribution, FlipVerdict, TooLate
-from reports.rows.hazard import Hazard
+from reports.rows.flip import DriftAttribution, FlipVerdict, Hazard, TooLate
 from reports.rows.in_file import Comparisons, Observations
 from reports.rows.row import Row
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from reports.rows.claims import ANSWERS, Answer, Claim, Evaluated
-from reports.rows.hazard import Hazard
+from reports.rows.flip import Hazard
 from reports.rows.program_row import Environment
 from reports.rows.row import Row, Side
 

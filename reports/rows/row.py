@@ -15,3 +15,14 @@ class Row(BaseModel):
 
     # JSON has no infinities and no NaN: as strings they read back, as pydantic's null they do not.
     model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
+
+
+def spelled_out(text: str) -> str:
+    r"""Return text that UTF-8 can hold: halves of characters, as of file names, are spelled out.
+
+    Example::
+
+        >>> spelled_out("a\udcff")
+        'a\\udcff'
+    """
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

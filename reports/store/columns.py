@@ -1,4 +1,4 @@
-"""The columns of a store: what is read off the row of a program, and the SQL that writes it."""
+"""The tables of a store: what is read off the row of a program, and the SQL that writes it."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from pydantic import TypeAdapter
 
 from reports.rows import Campaign, Observation, ProgramRow, TimeSamples, metrics
 from reports.rows.history import KEY_METRICS, StoredProgram, StoredRun, StoredSide
+from reports.rows.row import spelled_out
 
 
 def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
     """Return what lists, comparisons and trends need of a row."""
     reasons = row.flip.reasons if row.flip else ()
     return StoredProgram(
-        name=storable(row.name),
-        source=storable(row.source),
+        name=spelled_out(row.name),
+        source=spelled_out(row.source),
         digest=row.digest,
         verdict=row.verdict,
         flip=row.flip.outcome if row.flip else None,
-        reason=storable(reasons[0].what if reasons else next(iter(row.reasons), "")),
+        reason=spelled_out(reasons[0].what if reasons else next(iter(row.reasons), "")),
         reasons=tuple(
             dict.fromkeys(
-                (each.outcome, storable(f"{each.kind} {each.subject}".strip()))
+                (each.outcome, spelled_out(f"{each.kind} {each.subject}".strip()))
                 for each in reasons
                 if each.outcome != "safe"
             )
@@ -39,7 +40,9 @@ def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
 
 def _side(observation: Observation) -> StoredSide:
     if (failure := observation.failure) is not None:
-        return StoredSide(failure=storable(f"{failure.kind} in {failure.stage} ({failure.type})"))
+        return StoredSide(
+            failure=spelled_out(f"{failure.kind} in {failure.stage} ({failure.type})")
+        )
     values = {name: metrics.metric(name).read(observation) for name in KEY_METRICS.values()}
     figures = {name: value for name, value in values.items() if value is not None}
     leaves = observation.outputs
@@ -69,14 +72,6 @@ def column_of(metric: str) -> str:
     return metric.lower().replace(" ", "_")
 
 
-def storable(text: str) -> str:
-    """Return text that is Unicode: halves of characters, as of file names, are spelled out.
-
-    The JSON of the row has them as they are.
-    """
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
 def run_of_file(file: str, campaign: Campaign) -> StoredRun:
     """Return the run that a JSON report is of; a report does not name its machine or its commit."""
     return StoredRun(
@@ -97,6 +92,58 @@ def run_of_file(file: str, campaign: Campaign) -> StoredRun:
 
 SAMPLES = TypeAdapter(tuple[TimeSamples, ...])
 METRIC_COLUMNS = tuple(map(column_of, KEY_METRICS.values()))
+
+# In `PRAGMA user_version` of the file: another one where a table changes, as by a key metric.
+VERSION = 7
+# `root` has the fields of a campaign but its programs, and `row` is a line of the JSON report,
+# packed. What is listed, compared and drawn has columns, for which no row is read. `program` is a
+# planned program as its campaign wrote it.
+_TABLES = (
+    "CREATE TABLE runs (id INTEGER PRIMARY KEY AUTOINCREMENT, started TEXT NOT NULL, "
+    "finished TEXT, schema_version INTEGER NOT NULL, root TEXT NOT NULL, "
+    "machine TEXT NOT NULL DEFAULT '', commit_id TEXT, committed TEXT, "
+    "is_dirty INTEGER NOT NULL DEFAULT 0, settings TEXT, planned TEXT NOT NULL DEFAULT '[]', "
+    "question TEXT NOT NULL DEFAULT '', plan INTEGER, options TEXT NOT NULL DEFAULT '')",
+    "CREATE TABLE programs (run INTEGER NOT NULL REFERENCES runs, place INTEGER NOT NULL, "
+    "name TEXT NOT NULL, source TEXT NOT NULL, digest TEXT NOT NULL, verdict TEXT NOT NULL, "
+    "flip TEXT, reason TEXT NOT NULL, reasons TEXT NOT NULL, is_final INTEGER NOT NULL, "
+    "PRIMARY KEY (run, place)) WITHOUT ROWID",
+    "CREATE INDEX programs_by_name ON programs (name, run)",
+    "CREATE TABLE sides (run INTEGER NOT NULL, place INTEGER NOT NULL, side TEXT NOT NULL, "
+    "failure TEXT NOT NULL, outputs TEXT NOT NULL, output_types TEXT NOT NULL, "
+    f"{', '.join(f'{each} REAL' for each in METRIC_COLUMNS)}, "
+    "PRIMARY KEY (run, place, side)) WITHOUT ROWID",
+    "CREATE TABLE rows (run INTEGER NOT NULL, place INTEGER NOT NULL, samples TEXT, "
+    "row BLOB NOT NULL, PRIMARY KEY (run, place))",
+    "CREATE TABLE plans (id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL, "
+    "digest TEXT NOT NULL, whole TEXT NOT NULL, total INTEGER NOT NULL, shard TEXT NOT NULL, "
+    "sides TEXT NOT NULL, spec TEXT NOT NULL, started TEXT NOT NULL, finished TEXT, "
+    "coverage TEXT NOT NULL DEFAULT '{}', rules TEXT NOT NULL DEFAULT '', "
+    "libraries TEXT NOT NULL DEFAULT '[]')",
+    "CREATE TABLE planned (plan INTEGER NOT NULL REFERENCES plans, place INTEGER NOT NULL, "
+    "run INTEGER NOT NULL, name TEXT NOT NULL, program TEXT NOT NULL, state TEXT NOT NULL, "
+    "why TEXT NOT NULL DEFAULT '', symptom TEXT NOT NULL DEFAULT '', "
+    "line TEXT NOT NULL DEFAULT '', equation TEXT NOT NULL DEFAULT '', "
+    "action TEXT NOT NULL DEFAULT '', target TEXT NOT NULL DEFAULT '', "
+    "recipe TEXT NOT NULL DEFAULT '', against_itself TEXT NOT NULL DEFAULT '', "
+    "machine TEXT NOT NULL DEFAULT '', seconds REAL, is_timed INTEGER NOT NULL DEFAULT 0, "
+    "broken TEXT NOT NULL DEFAULT '', versions TEXT NOT NULL DEFAULT '', "
+    "proof TEXT NOT NULL DEFAULT '', PRIMARY KEY (plan, place)) WITHOUT ROWID",
+    "CREATE INDEX planned_by_state ON planned (plan, state, run)",
+    "CREATE TABLE tasks (plan INTEGER NOT NULL REFERENCES plans, key TEXT NOT NULL, "
+    "ended TEXT NOT NULL, machine TEXT NOT NULL, seconds REAL NOT NULL, "
+    "processor_seconds REAL NOT NULL, floor_seconds REAL NOT NULL, lost TEXT NOT NULL, "
+    "versions TEXT NOT NULL DEFAULT '')",
+)
+
+
+def make_tables(connection: sqlite3.Connection) -> None:
+    """Make the tables of a new store, within the transaction of the caller."""
+    for statement in _TABLES:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
 # What a planned program has come to, and what it has before it runs.
 RESULT = (
     "state", "why", "symptom", "line", "equation", "action", "recipe", "against_itself", "broken",

@@ -1,4 +1,4 @@
-"""The file of a store: opened, checked, brought to the present version, and written in turns.
+"""The file of a store: opened, checked, and written in turns.
 
 The write-ahead log lets readers read while a writer writes, and a writer that is killed leaves the
 transactions that it has committed. Each transaction is on the disk before its program is said to
@@ -15,7 +15,7 @@ import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
-from reports.store import migrations
+from reports.store.columns import VERSION, make_tables
 
 APPLICATION_ID = 0x6370_7274  # "cprt", in the header of the file
 PATIENCE = 60.0  # seconds that a writer waits for another one
@@ -41,10 +41,10 @@ _CHANGED_BY_HAND = "something else has written to it: take a copy of before, or 
 
 @contextlib.contextmanager
 def opened_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a store, made where it is missing and migrated where it is older.
+    """Open a store, made where it is missing.
 
-    Raises `StoreError`, before anything is changed where the file is another program's or of a
-    newer constparity.
+    Raises `StoreError`, before anything is changed where the file is another program's or of
+    another version.
     """
     if path.exists() and path.stat().st_size:
         check(path)
@@ -52,22 +52,21 @@ def opened_for_writing(path: Path) -> Iterator[sqlite3.Connection]:
         connection = _connect(path, "rwc")
     with _explained(path), contextlib.closing(connection):
         _use_write_ahead_log(path, connection)
-        try:
-            with transaction(path, connection, checked=False):
-                migrations.migrate(connection, APPLICATION_ID)
-        except migrations.WrongTablesError as error:
-            raise store_error(path, str(error), _CHANGED_BY_HAND) from error
+        with transaction(path, connection, checked=False):
+            if version_of(connection) == 0:  # else it is there, or another process has made it
+                make_tables(connection)
+                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         yield connection
 
 
 @contextlib.contextmanager
 def opened_for_reading(path: Path) -> Iterator[sqlite3.Connection]:
-    """Open a store that exists; an older one is migrated first. Raises `StoreError`.
+    """Open a store that exists. Raises `StoreError`.
 
     Whatever is read in the block is of the moment of its first statement.
     """
     check_is_there(path, f"keep runs in one with constparity run --store {path}")
-    if check(path) < migrations.VERSION:
+    if not check(path):
         with opened_for_writing(path):
             pass
     with _explained(path), contextlib.closing(_reader(path)) as connection:
@@ -85,7 +84,7 @@ def check_is_there(path: Path, what_to_do: str) -> None:
 def check(path: Path) -> int:
     """Return the version of a store; 0 where the file is empty. Its content stays as it is.
 
-    Raises `StoreError` where the file is no store, or of a newer constparity.
+    Raises `StoreError` where the file is no store, or of another version.
     """
     with _explained(path), contextlib.closing(_reader(path)) as connection:
         [tables] = connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
@@ -98,12 +97,11 @@ def check(path: Path) -> int:
     if version < 1:
         what = f"it has version {version}, which no constparity writes"
         raise store_error(path, what, _CHANGED_BY_HAND)
-    if version > migrations.VERSION:
+    if version != VERSION:
         raise store_error(
             path,
-            f"it has version {version}, and this constparity reads versions up to "
-            f"{migrations.VERSION}",
-            "use the constparity that wrote it, or a newer one",
+            f"it has version {version}, and this constparity reads version {VERSION}",
+            "use the constparity that wrote it, or name another file",
         )
     return version
 
@@ -120,13 +118,13 @@ def transaction(
 ) -> Iterator[None]:
     """Commit what is written in the block, all of it or nothing.
 
-    A newer constparity may have migrated the file in the meantime, which then is refused.
+    Another constparity may have changed its version in the meantime; it is refused then.
     """
     with _explained(path):
         connection.execute("BEGIN IMMEDIATE")  # waits for another writer here, not at the commit
         try:
-            if checked and (version := version_of(connection)) != migrations.VERSION:
-                what = f"a newer constparity has made it version {version} in the meantime"
+            if checked and (version := version_of(connection)) != VERSION:
+                what = f"another constparity has made it version {version} in the meantime"
                 raise store_error(path, what, "use that one")
             yield
             connection.execute("COMMIT")

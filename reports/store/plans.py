@@ -16,12 +16,12 @@ from pathlib import Path
 from reports.rows.fail_rules import FailRule
 from reports.rows.history import RunBegin
 from reports.rows.plan import STATES, State
+from reports.rows.row import spelled_out
 from reports.store import writing
-from reports.store.columns import NO_RESULT, RESULT, UNTIMED, insert, put, remove, storable
+from reports.store.columns import NO_RESULT, RESULT, UNTIMED, insert, put, remove
 from reports.store.database import opened_for_writing, store_error, transaction
-from reports.store.finished import HELPS
-from reports.store.plan_reading import broken_by_place
-from reports.store.plan_records import Finished, PlanBegin, StoredPlan, TaskEnd
+from reports.store.plan_records import HELPS, Finished, PlanBegin, StoredPlan, TaskEnd
+from reports.store.plan_report import broken_by_place
 
 NOT_RUN: State = "not run"
 
@@ -74,7 +74,7 @@ class PlanWriter:
                     "UPDATE planned SET state = 'lost', why = ?, action = ? "
                     "WHERE plan = ? AND place = ? AND state = ?",
                     [
-                        (storable(end.lost), HELPS["lost"], self.plan, place, NOT_RUN)
+                        (spelled_out(end.lost), HELPS["lost"], self.plan, place, NOT_RUN)
                         for place in places
                     ],
                 )
@@ -167,8 +167,8 @@ class PlanWriter:
             remove(self.connection, [(run, ran.place)])
         self._set_result(
             ran.place, ran.state, ran.why, ran.symptom, ran.line, ran.equation, ran.action,
-            ran.recipe, ran.against_itself, _listed(ran.broken), storable(ran.proof),
-            storable(end.machine), storable(end.versions), ran.seconds, is_timed,
+            ran.recipe, ran.against_itself, _listed(ran.broken), spelled_out(ran.proof),
+            spelled_out(end.machine), spelled_out(end.versions), ran.seconds, is_timed,
         )  # fmt: skip
 
     def _set_result(self, place: int, *result: object) -> None:
@@ -206,12 +206,12 @@ class PlanWriter:
                 "plan": self.plan,
                 "key": end.key,
                 "ended": writing.now(),
-                "machine": storable(end.machine),
-                "versions": storable(end.versions),
+                "machine": spelled_out(end.machine),
+                "versions": spelled_out(end.versions),
                 "seconds": end.seconds,
                 "processor_seconds": end.processor_seconds,
                 "floor_seconds": end.floor_seconds,
-                "lost": storable(end.lost),
+                "lost": spelled_out(end.lost),
             },
         )
 
@@ -287,13 +287,13 @@ def insert_plan(connection: sqlite3.Connection, plan: PlanBegin | StoredPlan, st
         connection,
         "plans",
         {
-            "name": storable(plan.name),
+            "name": spelled_out(plan.name),
             "digest": plan.digest,
             "whole": plan.whole,
             "total": plan.total,
             "shard": plan.shard,
             "sides": json.dumps(plan.sides),
-            "spec": storable(plan.spec),
+            "spec": spelled_out(plan.spec),
             "rules": _listed(plan.rules),
             "libraries": json.dumps([each.model_dump() for each in plan.libraries]),
             "started": started,
@@ -319,7 +319,7 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
         )
         options = begin.options[number] if begin.options else ""
         connection.execute(
-            "UPDATE runs SET plan = ?, options = ? WHERE id = ?", (plan, storable(options), run)
+            "UPDATE runs SET plan = ?, options = ? WHERE id = ?", (plan, spelled_out(options), run)
         )
         runs.append(run)
     for each in begin.programs:
@@ -330,11 +330,11 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
                 "plan": plan,
                 "place": each.place,
                 "run": runs[each.environment],
-                "name": storable(each.name),
-                "program": storable(each.text),
-                "target": storable(each.target),
+                "name": spelled_out(each.name),
+                "program": spelled_out(each.text),
+                "target": spelled_out(each.target),
                 "state": "unavailable" if each.unavailable else NOT_RUN,
-                "why": storable(each.unavailable),
+                "why": spelled_out(each.unavailable),
             },
         )
     return plan

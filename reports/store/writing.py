@@ -13,9 +13,9 @@ from pathlib import Path
 from reports.output import json_file
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.history import RunBegin
-from reports.store.columns import insert, packed, program_of, put, storable
+from reports.rows.row import spelled_out
+from reports.store.columns import VERSION, insert, packed, program_of, put
 from reports.store.database import opened_for_writing, transaction
-from reports.store.migrations import VERSION
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class RunWriter:
                 (
                     now(),
                     json_file.render_root(campaign),
-                    storable(campaign.headline.question),
+                    spelled_out(campaign.headline.question),
                     self.run,
                 ),
             )
@@ -84,7 +84,7 @@ def insert_run(connection: sqlite3.Connection, begin: RunBegin) -> int:
             "started": begin.started,
             "schema_version": SCHEMA_VERSION,
             "root": json_file.render_root(root),
-            "machine": storable(begin.machine),
+            "machine": spelled_out(begin.machine),
             "commit_id": commit and commit.id,
             "committed": commit and commit.date,
             "is_dirty": bool(commit and commit.is_dirty),

@@ -22,9 +22,9 @@ from reports.rows import (
 from reports.rows.metric_records import Metric
 from reports.views import figures, flip
 from reports.views.causes import Cause, listed, standings
+from reports.views.flip import Flip
 from reports.views.ledger import said_by
 from reports.views.scatter import NOTICEABLE, Scatter
-from reports.views.sides import Flip
 from reports.views.texts import counted, cut, visible
 
 MAX_LISTED = 12

@@ -10,9 +10,9 @@ from reports.rows import Observation, ProgramRow, Side, metrics
 from reports.rows.metric_records import Metric, Picture
 from reports.views import figures, flip
 from reports.views.decision import gist, slug
+from reports.views.flip import Flip
 from reports.views.program import MARKS
 from reports.views.scatter import pictured
-from reports.views.sides import Flip
 from reports.views.texts import cut, visible
 
 MAX_ROWS = 5_000

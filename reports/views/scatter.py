@@ -15,7 +15,7 @@ from reports.document import Tone
 from reports.rows import ProgramRow, metrics
 from reports.rows.metric_records import Metric, Picture, Unit
 from reports.views import figures, flip
-from reports.views.sides import Flip
+from reports.views.flip import Flip
 from reports.views.texts import counted
 
 # A program is counted as smaller or larger beyond this ratio.

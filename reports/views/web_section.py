@@ -23,6 +23,7 @@ from reports.rows import SIDES, Comparison, FlipReason, FlipVerdict, ProgramRow,
 from reports.rows.observation import KeptText
 from reports.views import flip, program
 from reports.views.differences import PrintedProgram, TextDifference, difference
+from reports.views.flip import Flip
 from reports.views.ledger import hazards, ledger, shown_by
 from reports.views.program import (
     MARKS,
@@ -31,7 +32,6 @@ from reports.views.program import (
     failures,
     leaves,
 )
-from reports.views.sides import Flip
 from reports.views.texts import Term, cut, more, terms_of
 
 _MAX_REASONS = 20

@@ -11,9 +11,8 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.conditions import CONDITIONS, ruling_on
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import Pair, pairs_of
-from parity_tests.judge.verdict import conclude
+from parity_tests.judge.verdict import RowDraft, conclude
 from reports.rows import (
     TIME_METRICS,
     Campaign,

@@ -15,7 +15,7 @@ from parity_tests.campaign.tasks import Task, TaskResult
 from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.processes.protocol import write
 from reports.rows import FlipVerdict, Observation, ProgramRow, StageTimes, TimeSamples
-from reports.store.finished import finished
+from reports.store.plan_records import finished
 from tests.helpers.built_grids import ENVIRONMENT
 
 TIMES = StageTimes(trace=1.0, lower=1.0, compile=1.0, first_call=1.0, call=None, call_samples=0)

@@ -16,8 +16,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.repetition import Runs, judge_runs
-from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.verdict import conclude
+from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.observe import measure
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job

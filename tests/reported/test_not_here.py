@@ -20,7 +20,7 @@ from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.proving import ProvedFirst, prove
 from reports.rows.fail_rules import parse
-from reports.store.finished import finished
+from reports.store.plan_records import finished
 from tests.helpers.built_grids import ENVIRONMENT
 
 FILE = program_file("reported/not_here")

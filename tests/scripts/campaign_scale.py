@@ -32,8 +32,7 @@ from reports.output import json_file
 from reports.rows import Environment
 from reports.rows.fail_rules import DEFAULT_RULES
 from reports.store.database import opened_for_reading
-from reports.store.finished import finished
-from reports.store.plan_records import Finished, PlanBegin, PlannedText
+from reports.store.plan_records import Finished, PlanBegin, PlannedText, finished
 from reports.store.plan_report import find_plan, plan_report
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_programs

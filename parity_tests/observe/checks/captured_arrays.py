@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from parity_tests.evidence import placement
+from parity_tests.evidence.values import devices_of, sharding_of
 from parity_tests.jaxpr.captured import digest_of
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe import device_buffers
@@ -69,7 +69,7 @@ def _buffers(const_args: list[Any], captured: list[Any]) -> Check:
 
 def _shardings(const_args: list[Any], captured: list[Any]) -> Check:
     over_many, passed = (
-        {placement.sharding_of(each) for each in values if placement.devices_of(each) > 1}
+        {sharding_of(each) for each in values if devices_of(each) > 1}
         for values in (captured, const_args)
     )
     lost = over_many - passed if len(const_args) == len(captured) else passed - over_many
@@ -90,7 +90,7 @@ def _pointer(value: Any) -> int | None:
     """Return the address of the array's one buffer; None for NumPy's, keys, shards, own layouts."""
     if not isinstance(value, jax.Array) or jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
         return None
-    if placement.devices_of(value) > 1 or not value.size:
+    if devices_of(value) > 1 or not value.size:
         return None
     layout = value.format.layout  # type: ignore[attr-defined]
     if layout is not None and tuple(layout.major_to_minor) != tuple(range(np.ndim(value))):

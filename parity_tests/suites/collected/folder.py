@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from parity_tests.suites.versions import versions
+from parity_tests.suites.journal import versions
 from reports.output.files import write_atomically
 from reports.rows.row import Row
 

@@ -31,7 +31,7 @@ from parity_tests.reduce.stand_alone_file import CannotWriteError, Written, writ
 from parity_tests.reduce.symptom import OUTPUTS, tolerances
 from parity_tests.suites.collected.folder import Candidate, CollectedProgram, Ran
 from parity_tests.suites.describing import source_of
-from parity_tests.suites.versions import versions
+from parity_tests.suites.journal import versions
 
 _SECONDS = 90.0  # for each side of a file that runs by itself
 _CUSTOM = frozenset({"custom_jvp_call", "custom_vjp_call"})

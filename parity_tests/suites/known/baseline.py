@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from parity_tests.suites.known.portable import PortableNames
+from parity_tests.suites.known.portable import PortableNames, is_of_a_machine
 from parity_tests.suites.known.selection import Selection
 from reports import write_atomically
 from reports.rows.suite import (
@@ -124,12 +124,7 @@ def read_baseline(path: str, is_updated: bool, names: PortableNames) -> Baseline
     except (OSError, ValueError) as error:
         raise BaselineError(f"{file} cannot be read: {error}") from error
     platforms = {
-        platform: _portable(
-            file,
-            {key: _entry(file, key, value) for key, value in _table(file, table).items()},
-            names,
-            is_updated=is_updated,
-        )
+        platform: _entries(file, table, is_updated=is_updated)
         for platform, table in document.items()
     }
     return Baseline(file, platforms, is_updated, names)
@@ -227,24 +222,16 @@ def _table(file: Path, value: Any) -> dict[str, Any]:
     return value
 
 
-def _portable(
-    file: Path, entries: Mapping[str, Accepting], names: PortableNames, *, is_updated: bool
-) -> Mapping[str, Accepting]:
-    """Return entries by portable keys: older baselines have paths of virtual environments in them.
-
-    A path of another machine is left out where the file is written anew.
-    """
-    found: dict[str, Accepting] = {}
-    for key, entry in entries.items():
-        portable = names.of_key(key)
-        if portable is not None:
-            found[portable] = _worst(entry, found.get(portable, entry))
-        elif not is_updated:
-            raise BaselineError(
-                f"{file}: the entry {key!r} has a path of another machine; write the file again "
-                f"with {_UPDATE}, which names files from their package or from pytest's root on"
-            )
-    return found
+def _entries(file: Path, table: Any, *, is_updated: bool) -> Mapping[str, Accepting]:
+    """Read the entries of a platform; a path of another machine is left out of a file to write."""
+    found = {key: _entry(file, key, value) for key, value in _table(file, table).items()}
+    elsewhere = [key for key in found if is_of_a_machine(key)]
+    if elsewhere and not is_updated:
+        raise BaselineError(
+            f"{file}: the entry {elsewhere[0]!r} has a path of another machine; write the file "
+            f"again with {_UPDATE}, which names files from their package or from pytest's root on"
+        )
+    return {key: entry for key, entry in found.items() if key not in elsewhere}
 
 
 def _entry(file: Path, key: str, value: Any) -> Accepting:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
 # Folders of installed packages; what follows the last of them is the name of a module.
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
-_OF_KEY = re.compile(r"(?P<file>.*?\.pyx?|<.*?>|):(?P<rest>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -42,24 +40,11 @@ class PortableNames:
             package = package.parent
         return path.relative_to(package).as_posix()
 
-    def of_key(self, key: str) -> str | None:
-        """Return a key of a baseline, "file:name(types)", with the portable name of its file.
 
-        The file of a key is relative to the root. None where it has the path of another machine.
-
-        Example::
-
-            names.of_key("model.py:step(float32[4])") == "model.py:step(float32[4])"
-        """
-        found = _OF_KEY.fullmatch(key)
-        if found is None or not found["file"] or found["file"].startswith("<"):
-            return key
-        file = found["file"]
-        is_absolute = any(kind(file).is_absolute() for kind in (PurePosixPath, PureWindowsPath))
-        if is_absolute and not installed_file(file) and not Path(file).is_file():
-            return None
-        name = PortableNames(self.root, self.root).of_file(file)
-        return f"{name}:{found['rest']}"
+def is_of_a_machine(key: str) -> bool:
+    """Say whether a key of a baseline, "file:name(types)", has the path of a machine in it."""
+    is_absolute = any(kind(key).is_absolute() for kind in (PurePosixPath, PureWindowsPath))
+    return is_absolute or bool(installed_file(key))
 
 
 def installed_file(file: str) -> str:

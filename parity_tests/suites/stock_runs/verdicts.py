@@ -11,13 +11,16 @@ from parity_tests.suites.stock_runs.heard import Phase
 from parity_tests.suites.stock_runs.outcomes import (
     NOT_COLLECTED,
     NOT_RUN,
+    Pair,
+    differs,
     have_one_reason,
     is_good,
+    is_repeatable,
+    knows_the_flag,
     names_the_flag,
     phases_of,
     side_record,
 )
-from parity_tests.suites.stock_runs.pairs import Pair, differs, is_repeatable, knows_the_flag
 from reports.rows.suite_runs import StockSide, SuiteComparison, SuiteRuns, SuiteVersionChange
 
 Kind = Literal[

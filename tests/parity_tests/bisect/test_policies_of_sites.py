@@ -153,7 +153,7 @@ def test_a_search_leaves_out_what_a_policy_inlines(tmp_path: Path) -> None:
         "constparity bisect --flip none --inline a.py:2 -- pytest a.py",
         f"constparity bisect --flip {site.id} --inline a.py:2 -- pytest a.py",
     )
-    assert KeptRuns(tmp_path / "runs.jsonl").matched == {"a.py:2": ""}
+    assert KeptRuns(tmp_path / "runs.jsonl").told.matched == {"a.py:2": ""}
 
 
 def test_a_command_passes_after_the_flip_but_for_a_policy(tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ from parity_tests.campaign.tasks import Shard, TaskLost
 from parity_tests.cli.campaign import _exit_code
 from parity_tests.cli.exit_codes import Exit
 from reports.documents.plan import causes
-from reports.store.finished import finished, without_row
-from reports.store.plan_reading import planned_names
-from reports.store.plan_report import plan_report
+from reports.store.plan_records import finished, without_row
+from reports.store.plan_report import plan_report, planned_names
 from tests.helpers.built_grids import STOCK, program
 from tests.helpers.quick_tasks import result, row
 

@@ -12,8 +12,7 @@ from parity_tests.campaign.cluster import ClusterRunner, connected
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.cli import app
 from reports.store.database import StoreError
-from reports.store.plan_reading import planned_names
-from reports.store.plan_report import find_plan, plan_report
+from reports.store.plan_report import find_plan, plan_report, planned_names
 from reports.store.reading import load_run
 from tests.helpers.clusters import let_go, tasks_here
 from tests.helpers.quick_campaigns import left_of

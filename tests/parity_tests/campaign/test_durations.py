@@ -8,9 +8,8 @@ import pytest
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.tasks import Shard, programs_of_shard
 from reports.rows import Failure, Observation, StageTimes
-from reports.store.finished import finished, without_row
-from reports.store.plan_reading import seconds_by_name
-from reports.store.plan_report import plan_report
+from reports.store.plan_records import finished, without_row
+from reports.store.plan_report import plan_report, seconds_by_name
 from reports.store.plans import opened_plan
 from tests.helpers.quick_tasks import result, row
 

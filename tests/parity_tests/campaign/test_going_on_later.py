@@ -15,9 +15,9 @@ from parity_tests.campaign.tasks import Shard
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run.collection import Collected
 from reports.store.database import StoreError
-from reports.store.finished import finished
 from reports.store.plan_merge import merge
-from reports.store.plan_reading import list_plans, planned_names
+from reports.store.plan_records import finished
+from reports.store.plan_report import list_plans, planned_names
 from tests.helpers.built_grids import ENVIRONMENT
 from tests.helpers.quick_tasks import result, row
 

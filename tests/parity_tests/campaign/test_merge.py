@@ -11,9 +11,8 @@ from reports.rows.plan import PlanLibrary
 from reports.store import writing
 from reports.store.database import StoreError
 from reports.store.plan_merge import merge
-from reports.store.plan_reading import list_plans, seconds_by_name
 from reports.store.plan_records import PlannedText
-from reports.store.plan_report import find_plan, plan_report
+from reports.store.plan_report import find_plan, list_plans, plan_report, seconds_by_name
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_run
 from tests.helpers.quick_tasks import run

@@ -7,9 +7,8 @@ import pytest
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.tasks import TaskLost
 from reports.rows.fail_rules import parse
-from reports.store.finished import finished, without_row
-from reports.store.plan_reading import recipes_of
-from reports.store.plan_report import plan_report
+from reports.store.plan_records import finished, without_row
+from reports.store.plan_report import plan_report, recipes_of
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_program, load_programs, load_run
 from tests.helpers.built_grids import ENVIRONMENT, program

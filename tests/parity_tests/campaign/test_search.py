@@ -13,7 +13,7 @@ from parity_tests.fuzz import campaign as fuzzing
 from parity_tests.fuzz import coverage
 from parity_tests.fuzz.coverage import is_valid, varied
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
-from reports.store.finished import finished
+from reports.store.plan_records import finished
 from reports.store.plan_report import plan_report
 from tests.helpers.built_grids import program
 from tests.helpers.quick_tasks import result, row

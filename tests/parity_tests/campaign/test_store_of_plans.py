@@ -1,7 +1,5 @@
 """A plan in a store: resumed, refused, run again, held to rules, and read."""
 
-import contextlib
-import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -22,9 +20,8 @@ from reports.rows.fail_rules import parse
 from reports.rows.plan import STATES
 from reports.store import database
 from reports.store.database import StoreError
-from reports.store.finished import finished
-from reports.store.plan_reading import list_plans, planned_names
-from reports.store.plan_report import find_plan, plan_report
+from reports.store.plan_records import finished
+from reports.store.plan_report import find_plan, list_plans, plan_report, planned_names
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_run
 from tests.helpers.built_grids import ENVIRONMENT, program
@@ -205,24 +202,6 @@ def test_other_rules_are_asked_of_the_rows_that_are_there(begin, tasks, tmp_path
         ]
         plan.hold_to(parse("different"))
     assert [(each.rule, each.programs) for each in plan_report(path).broken] == [("different", 2)]
-
-
-def test_a_campaign_from_before_there_were_rules_is_held_to_them(begin, tasks, tmp_path):
-    path = tmp_path / "runs.db"
-    with opened_plan(path, begin(NAMES)) as plan:
-        run_tasks(plan, tasks(NAMES), lambda waiting: (
-            (task, differing(task, "different")) for task in waiting
-        ))  # fmt: skip
-    with contextlib.closing(sqlite3.connect(path)) as older:
-        for each in (
-            "planned.broken", "planned.versions", "planned.proof", "plans.rules", "plans.libraries",
-            "tasks.versions", "runs.options",
-        ):  # fmt: skip
-            table, column = each.split(".")
-            older.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
-        older.execute("PRAGMA user_version = 3")
-    assert (plan_report(path).broken, plan_report(path).libraries) == ((), ())
-    assert [each.programs for each in plan_report(path, rules=parse("different")).broken] == [4]
 
 
 def test_a_program_that_differs_from_itself_is_set_apart(begin, tasks, tmp_path):

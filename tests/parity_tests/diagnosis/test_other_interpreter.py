@@ -8,9 +8,8 @@ import pytest
 from other_python import other_python
 
 from parity_tests.cli import app
-from parity_tests.processes.file_runs import run_file
-from parity_tests.processes.interpreters import NEEDED
-from parity_tests.processes.own_sides import refusal_of
+from parity_tests.processes.interpreters import NEEDED, run_file
+from parity_tests.processes.side_environment import refusal_of
 
 SIDES = ["legacy", "simplified", "jax-legacy", "jax-simplified"]
 

@@ -2,9 +2,8 @@
 
 import pytest
 
-from parity_tests.diagnosis.diagnose import problems
-from parity_tests.diagnosis.records import ChangedName, Diagnosis, SideShown
-from parity_tests.processes.own_sides import refusal_of
+from parity_tests.diagnosis.diagnose import ChangedName, Diagnosis, SideShown, problems
+from parity_tests.processes.side_environment import refusal_of
 
 WELL = Diagnosis(
     sides=(

@@ -5,8 +5,7 @@ import importlib.metadata
 import pytest
 
 from parity_tests.cli import doctor
-from parity_tests.diagnosis.diagnose import pytest_plugin
-from parity_tests.diagnosis.records import Diagnosis, Extra, PytestPlugin
+from parity_tests.diagnosis.diagnose import Diagnosis, Extra, PytestPlugin, pytest_plugin
 
 VALUE = "parity_tests.suites.plugin"
 

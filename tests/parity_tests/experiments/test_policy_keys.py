@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from engine.configuration.policy_table import read_table
-from parity_tests.experiments.policy_keys import table, with_keys
+from parity_tests.experiments.variants import table, with_keys
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from parity_tests.evidence.found import NumberedForms, NumberedStep, NumberedSte
 from parity_tests.fuzz import campaign as fuzz
 from parity_tests.fuzz import rendering
 from parity_tests.observe.environment import describe
-from parity_tests.reduce.rounds import CANDIDATES
+from parity_tests.reduce.search import CANDIDATES
 from parity_tests.run import proving
 from parity_tests.run import run as campaign
 from parity_tests.targets import load_one

@@ -3,10 +3,9 @@
 import pytest
 
 from parity_tests.evidence.records import Evidence
-from parity_tests.judge.comparison import compare_pairs
+from parity_tests.judge.comparison import compare_pairs, left_inlined
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
-from parity_tests.judge.left_inlined import left_inlined
 from reports.rows import CapturedArray, Hazard, JaxprCounts, Observation, Proof, StableHloCounts
 
 STOCK = ("jax-legacy", "jax-simplified")

@@ -1,7 +1,6 @@
 """What stands beside a verdict is said once for all sides, and decides nothing."""
 
-from parity_tests.judge.findings import Findings
-from parity_tests.judge.program_notes import notes
+from parity_tests.judge.findings import Findings, notes
 from reports.rows import Check, Observation
 
 LOST = Check(name="flag flips", holds=True, measured=False, statement="it raised ValueError: no")

@@ -4,9 +4,8 @@ import pytest
 
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.proofs import NOT_ONE_JIT, NOT_RUN, contradiction, need_run
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import FLIPS
-from parity_tests.judge.verdict import conclude
+from parity_tests.judge.verdict import RowDraft, conclude
 from reports.rows import (
     Comparison,
     DriftAttribution,

@@ -19,10 +19,9 @@ from parity_tests.judge.repetition import (
     to_run_again,
     varies,
 )
-from parity_tests.judge.row_draft import RowDraft
 from parity_tests.judge.sides import PAIRS
 from parity_tests.judge.unrepeated import changes
-from parity_tests.judge.verdict import Conclusion, conclude
+from parity_tests.judge.verdict import Conclusion, RowDraft, conclude
 from reports.rows import (
     ArgumentLeaf,
     CapturedArray,

@@ -3,8 +3,7 @@
 import pytest
 
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
-from parity_tests.judge.verdict import Conclusion, conclude, worst
+from parity_tests.judge.verdict import Conclusion, RowDraft, conclude, worst
 from reports.rows import Comparison, DriftAttribution, Failure, LeafComparison, Observation
 
 PAIR = ("jax-legacy", "jax-simplified")

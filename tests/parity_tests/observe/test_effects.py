@@ -6,7 +6,7 @@ import numpy as np
 from jax.experimental import io_callback
 
 from parity_tests.observe import effects, memory
-from parity_tests.observe.effect_rows import effects as rows_of
+from parity_tests.observe.effects import effects as rows_of
 from parity_tests.observe.memory import Memory
 
 SCALAR = jax.ShapeDtypeStruct((), np.float32)

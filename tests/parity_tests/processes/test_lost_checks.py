@@ -5,8 +5,8 @@ from program_files import program_file
 
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.found import HazardsFound
-from parity_tests.processes.lost_checks import keep_measured
 from parity_tests.processes.options import Limits
+from parity_tests.processes.side_runs import keep_measured
 from parity_tests.processes.worker_process import KILLED, Lost
 from parity_tests.run import comparing, run
 from parity_tests.run.options import CampaignOptions

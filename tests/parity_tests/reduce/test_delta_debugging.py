@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from parity_tests.reduce.delta_debugging import ddmin
+from parity_tests.reduce.search import ddmin
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8, 13])

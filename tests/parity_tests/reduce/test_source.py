@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.reduce import source
-from parity_tests.reduce.rounds import Found, smallest
+from parity_tests.reduce.search import Found, smallest
 
 TEXT = '''
 """A module."""

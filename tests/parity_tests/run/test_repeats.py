@@ -9,7 +9,7 @@ from parity_tests.cli.exit_codes import Exit, code_of
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.records import Recorded
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.row_draft import RowDraft
+from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run import repeats, run
 from parity_tests.run.collection import Collected

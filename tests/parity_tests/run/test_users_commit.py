@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from system_programs import needed
 
-from parity_tests.run.kept_run import commit_of
+from parity_tests.run.run import commit_of
 
 
 @pytest.fixture

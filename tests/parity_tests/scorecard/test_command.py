@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.cli.app import main
-from parity_tests.processes.file_runs import FileFailedError
+from parity_tests.processes.interpreters import FileFailedError
 from parity_tests.scorecard import score
 from reports.rows.scorecard import OnRelease, Release, Scorecard, ScoreLine, Seen
 

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from parity_tests.processes.side_environment import FOLDER
-from parity_tests.scorecard.lines import digest, lines, read
-from parity_tests.scorecard.score import score
+from parity_tests.scorecard.score import digest, lines, read, score
 from reports.documents.scorecard import SIDE_NAMES
 from reports.output.markdown import escape
 from reports.rows import SIDES

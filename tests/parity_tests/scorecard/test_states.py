@@ -2,8 +2,7 @@
 
 import pytest
 
-from parity_tests.scorecard.lines import LineError, read
-from parity_tests.scorecard.states import state_of
+from parity_tests.scorecard.score import LineError, read, state_of
 from reports.rows.scorecard import Seen
 
 STATED = '''"""Something.

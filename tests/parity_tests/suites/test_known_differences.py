@@ -5,8 +5,7 @@ import textwrap
 
 import pytest
 
-from parity_tests.suites.known.accepted import Accepted
-from parity_tests.suites.known.entries import KnownFileError, matches, read_lists
+from parity_tests.suites.known.accepted import Accepted, KnownFileError, matches, read_lists
 from reports.output.json_file import load_result
 
 TESTS = """

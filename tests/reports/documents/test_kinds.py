@@ -7,7 +7,7 @@ import built_grids
 import built_suites
 import pytest
 
-from parity_tests.diagnosis.records import Diagnoses
+from parity_tests.diagnosis.diagnose import Diagnoses
 from reports import documents, kinds, render_report
 from reports.document import Document
 from reports.rows.lint import LintReport

@@ -322,7 +322,7 @@ def test_each_captured_array_of_a_differing_program_is_at_its_line():
 def test_a_suite_that_lost_a_process_is_no_success_and_limits_are_kept(monkeypatch):
     run = sarif(built.rich())
     assert not run["invocations"][0]["executionSuccessful"]
-    monkeypatch.setattr(suite, "MOST_RESULTS", 2)
+    monkeypatch.setattr("reports.output.sarif.MOST_RESULTS", 2)
     run = sarif(built.large(3))
     assert len(run["results"]) == 2
     assert (

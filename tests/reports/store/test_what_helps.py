@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.store.finished import in_words_of_spec
+from reports.store.plan_records import in_words_of_spec
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from parity_tests.observe import hazards
 from parity_tests.observe.environment import FLAG
 from parity_tests.program import from_function
 from reports.rows import HazardKind
-from reports.rows.hazard import READS, TRAITS
+from reports.rows.flip import READS, TRAITS
 
 KINDS = get_args(HazardKind)
 VERDICTS = Path(__file__).parents[4] / "docs/verdicts.md"

@@ -4,7 +4,7 @@ import pytest
 
 from parity_tests.advice import advice
 from parity_tests.suites.stock_runs.outcomes import have_one_reason, why_of
-from parity_tests.suites.stock_runs.summary import MOST_TESTS, summary_lines
+from parity_tests.suites.stock_runs.plugin import MOST_TESTS, summary_lines
 from reports.documents.suite_runs import WHAT_HELPS
 from reports.rows.suite_runs import SuiteComparison, SuiteOutcome, SuiteRuns, SuiteVersionChange
 
