@@ -16,7 +16,7 @@ from parity_tests.cli.terminal import ANSWER_STYLES, TONE_STYLES, say
 from reports.documents.grid import besides, counts_of, failures
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow, VersionChange
-from reports.views import measured
+from reports.views import growth, measured
 from reports.views.grid_cells import (
     FLIP_LINE,
     SIDE_LINES,
@@ -27,6 +27,7 @@ from reports.views.grid_cells import (
     legend,
     lines,
     said_of,
+    times_of,
     worst_first,
 )
 from reports.views.texts import counted, cut, visible
@@ -62,6 +63,8 @@ def print_grid(console: Console, grid: Grid, *, details: int = 1) -> None:
     _print_failures(console, grid)
     _print_changes(console, grid, shown, counters=details > 1)
     _print_counters(console, grid, details)
+    for line in growth.lines(grid.campaigns):
+        say(console, line)
 
 
 def print_headline(console: Console, grid: Grid) -> None:
@@ -194,6 +197,8 @@ def _changes(grid: Grid, row: GridRow, *, counters: bool) -> Iterator[str]:
     for each in grid.changes_of(row.name):
         if each.is_news or counters:
             yield f"{SIDE_LINES[each.side]}: {_short(said_of(each))}"
+        if times := times_of(each):
+            yield f"  {times}"
         if counters and each.counters:
             yield f"  counters: {'; '.join(counters_of(each))}"
 

@@ -33,10 +33,11 @@ from parity_tests.cli.python_option import (
     WithPackages,
     interpreters,
     pythons_of,
+    releases_of,
 )
 from parity_tests.cli.report_option import check_for, check_saving
 from parity_tests.cli.run_programs import conclude, run_programs, start_early
-from parity_tests.cli.run_versions import check_saving_each, run_on_versions
+from parity_tests.cli.run_versions import check_saving_each, run_on_versions, search_releases
 from parity_tests.cli.selecting import (
     Choosing,
     LastFailed,
@@ -58,10 +59,15 @@ class _Where:
     jax: JaxVersions = None
     with_: WithPackages = None
 
-    def pythons(self, context: typer.Context, *, reload: bool) -> list[Path] | None:
-        """Return them, and make what --jax lacks; None where one cannot be made, which is said."""
+    def pythons(
+        self, context: typer.Context, releases: Sequence[str] = (), *, reload: bool
+    ) -> list[Path] | None:
+        """Return them, and make what --jax lacks; None where one cannot be made, which is said.
+
+        `releases` stand in the place of --jax.
+        """
         given = interpreters(self.python or (), reload=reload)
-        made = pythons_of(context, self.jax, self.with_)
+        made = pythons_of(context, ",".join(releases) or self.jax, self.with_)
         return None if made is None else [*given, *interpreters(made, reload=reload)]
 
 
@@ -228,7 +234,10 @@ def run(
     on_sides = parse_sides(sides)
     chosen = choosing.choose(targets or (), last_failed=last_failed)
     requests = [] if list_only else reporting.requests(context)
-    pythons = where.pythons(context, reload=measuring.reload)
+    releases = releases_of(where.jax)
+    if releases:
+        _check_search(where, measuring, keeping)
+    pythons = where.pythons(context, releases[:: len(releases) - 1], reload=measuring.reload)
     if pythons is None:
         return
     if len(pythons) > 1:
@@ -246,6 +255,12 @@ def run(
         return any(rule.is_broken_by(row) for rule in judging.rules)
 
     stops_after = is_last if measuring.exit_first else None
+    if releases:
+        search_releases(
+            context, chosen, options, releases, display, requests, judging,
+            lambda some: where.pythons(context, some, reload=measuring.reload),
+        )  # fmt: skip
+        return
     if len(pythons) > 1:
         run_on_versions(
             context, chosen, options, pythons, display, requests, judging, stops_after=stops_after
@@ -257,6 +272,17 @@ def run(
 
         broken = conclude(context, result, requests, judging, display)
         remember(result.programs, [name for each in broken for name in each.programs])
+
+
+def _check_search(where: _Where, measuring: _Measuring, keeping: _Keeping) -> None:
+    """Leave with `Exit.USAGE` where an option stands beside --jax A..B that it cannot serve."""
+    given = {"--python": where.python, "--save": keeping.save, "--resume": measuring.resume,
+             "-x": measuring.exit_first}  # fmt: skip
+    if option := next((name for name, value in given.items() if value), ""):
+        fail(
+            f"--jax {where.jax} and {option}: releases are searched by halves, and run several "
+            "times; run the two that it finds with it, as in --jax 0.11.0,0.11.1"
+        )
 
 
 def _check_only_changed(measuring: _Measuring, keeping: _Keeping, pythons: Sequence[Path]) -> None:

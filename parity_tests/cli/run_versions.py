@@ -49,12 +49,59 @@ def run_on_versions(
 
     With -v the campaign of each version is printed before the grid.
     """
+    found = _found(context, chosen, options, paths, display, stops_after)
+    if found is not None:
+        _conclude(context, found, display, requests, judging)
+
+
+def search_releases(
+    context: typer.Context,
+    chosen: Chosen,
+    options: CampaignOptions,
+    releases: Sequence[str],
+    display: Display,
+    requests: Sequence[ReportRequest],
+    judging: Judging,
+    pythons: Callable[[Sequence[str]], list[Path] | None],
+) -> None:
+    """Find by halves the first of some releases that changes something, and print its grid.
+
+    Each step runs three releases, the middle one beside both ends, so that times of all three are
+    taken in turns. Without rounds, what has been run is kept and not run again.
+    """
+    from parity_tests.cli.terminal import say
+    from parity_tests.evidence.temporary_folders import temporary_folder
+    from parity_tests.run.release_search import first_change, said_of_search
+
+    with temporary_folder() as folder:
+        if not options.rounds:
+            options = options.model_copy(update={"resume": folder})
+        low, high = 0, len(releases) - 1
+        while True:
+            asked = [releases[each] for each in sorted({low, (low + high) // 2, high})]
+            paths = pythons(asked)
+            found = _found(context, chosen, options, paths, display, None) if paths else None
+            if found is None:
+                return
+            pair = first_change(found.grid, releases)
+            if pair in (None, (low, high)) or pair[1] - pair[0] == 1:
+                break
+            low, high = pair
+    _conclude(context, found, display, requests, judging)
+    if not found.was_interrupted:
+        say(display.console(), said_of_search(releases, pair, asked), "bold")
+
+
+def _conclude(
+    context: typer.Context,
+    found: EachVersion,
+    display: Display,
+    requests: Sequence[ReportRequest],
+    judging: Judging,
+) -> None:
     from parity_tests.cli import grid_view, run_view
     from parity_tests.cli.terminal import say
 
-    found = _found(context, chosen, options, paths, display, stops_after)
-    if found is None:
-        return
     console, grid = display.console(), found.grid
     for version in grid.versions if display.details > 1 else ():
         if version.campaign is not None:

@@ -43,7 +43,7 @@ from reports.rows import (
     worst_first,
 )
 from reports.rows.metric_records import Metric, TerminalColumn
-from reports.views import measured
+from reports.views import growth, measured
 from reports.views.flip import TONES
 from reports.views.ledger import place
 from reports.views.program import MARKS
@@ -81,6 +81,8 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
         for remark in filter(None, (_fails_today(row.flip), what_it_changed(row.observations))):
             say(console, f"{row.name} ({row.source}): {remark}")
     _print_times(console, campaign)
+    for line in growth.lines([("", campaign)]):
+        say(console, line)
     _print_totals(console, campaign)
 
 

@@ -18,7 +18,7 @@ from parity_tests.exception_texts import first_line
 from parity_tests.judge import effects
 from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
-from reports.rows import Comparison, Failure, Observation, Side, metrics
+from reports.rows import Comparison, Failure, Observation, Side, TimeComparison, metrics
 from reports.rows.check_names import AGREE
 from reports.rows.grid_row import VersionChange, VersionOutcome
 
@@ -26,6 +26,10 @@ _OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPER
 _JUDGED = (*_OF_OUTPUTS, *effects.METRICS)
 _OTHER_VERSION = "another version of JAX may trace, lower and compile a program otherwise"
 _COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds")
+
+
+# The times of a program on two versions, by its name and their labels.
+TimesAcross = dict[tuple[str, str, str], tuple[TimeComparison, ...]]
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,13 @@ def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChan
             last, last_working = version, version if works else last_working
 
 
+def with_times(change: VersionChange, times: TimesAcross) -> VersionChange:
+    """Return what changed, with the times of its side on these two versions."""
+    found = times.get((change.program, change.before, change.after), ())
+    own = tuple(each for each in found if each.left == change.side)
+    return change.model_copy(update={"times": own})
+
+
 def compare(program: str, side: Side, before: OnVersion, after: OnVersion) -> VersionChange:
     """Judge one side of a program on two versions."""
     left, right = before.evidence[side], after.evidence[side]
@@ -120,6 +131,7 @@ def _judged(left: Evidence, right: Evidence, truth: tuple[Value, ...]) -> dict[s
         "outcome": outcome,
         "detail": detail,
         "by_numbers": "" if arguments or captured else _by_numbers(one, two),
+        "cause_of_times": "" if arguments or captured else _cause_of_times(one, two),
         "causes": () if outcome == "equal" else (*arguments, *captured),
         "judged": judged,
         "counters": tuple(_shown(each) for each in compared if _is_other_count(each)),
@@ -190,6 +202,21 @@ def _by_numbers(before: Observation, after: Observation) -> str:
     if not is_traced_alike:
         return "traced otherwise, lowered alike" if is_lowered_alike else "traced otherwise"
     return "traced and lowered alike" if is_lowered_alike else "lowered otherwise"
+
+
+def _cause_of_times(before: Observation, after: Observation) -> str:
+    """Say by the modules of two versions where another time of a call comes from."""
+    one, two = (each.executable.digest if each.executable else "" for each in (before, after))
+    stage = _by_numbers(before, after)
+    if one and one == two:
+        old, new = (e.measured_with.jaxlib if e.measured_with else "" for e in (before, after))
+        same = "the optimised module is the same, the time is not"
+        if old == new:
+            return f"{same}, and jaxlib is {old or 'not known'} in both: what calls it"
+        return f"{same}: jaxlib, how it compiles or runs a module ({old} and {new})"
+    if one and two and stage.endswith("lowered alike"):
+        return "lowered alike, and the optimised module is another: XLA"
+    return f"{stage}: JAX" if stage else ""
 
 
 # -- counters --------------------------------------------------------------------------------------

@@ -2,15 +2,18 @@
 
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import built_grids as built
 import pytest
 
 from parity_tests.cli import app, last_failed
+from parity_tests.cli import run as run_command
 from parity_tests.run import each_version
 from parity_tests.run.each_version import EachVersion, Interpreter
 from reports.output.json_file import load_result
+from reports.rows import TimeComparison
 from reports.rows.grid_row import GridVersion
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -191,6 +194,84 @@ def test_what_failed_on_any_version_is_remembered(canned, monkeypatch):
     [(rows, names)] = remembered
     assert [row.name for row in rows] == ["steady"]
     assert names == {"steady"}
+
+
+# -- --jax A..B ------------------------------------------------------------------------------------
+
+
+RELEASES = [f"0.11.{number}" for number in range(9)]
+
+
+@pytest.fixture
+def search(monkeypatch):
+    """Searches releases, of which one is the first slow one; returns the grids that were run."""
+
+    def of(first_slow, *arguments):
+        ran = []
+
+        def run_each(targets, options, interpreters, **_):
+            labels = [each.label for each in interpreters]
+            ran.append(([each.removeprefix("0.11.") for each in labels], options.resume))
+            changes = [
+                built.change("steady", before, after, "equal", times=(SLOWER,))
+                for before, after in pairwise(labels)
+                if before < first_slow <= after
+            ]
+            return EachVersion(built.of(*map(safe, labels), changes=changes))
+
+        monkeypatch.setattr(run_command, "releases_of", lambda jax: RELEASES)
+        monkeypatch.setattr(
+            run_command, "pythons_of", lambda context, jax, with_: tuple(map(Path, jax.split(",")))
+        )
+        monkeypatch.setattr(run_command, "interpreters", lambda paths, **_: list(paths))
+        monkeypatch.setattr(each_version, "run_each", run_each)
+        monkeypatch.setattr(
+            each_version,
+            "interpreters_at",
+            lambda paths: [Interpreter(each, each.name, each.name) for each in paths],
+        )
+        code = app.main(["run", "x", "--jax", "0.11.0..0.11", *arguments])
+        return code, ran
+
+    return of
+
+
+SLOWER = TimeComparison(
+    metric="call", left="jax-simplified", right="jax-simplified", verdict="slower", ratio=9.0,
+    low=8.0, high=10.0, p_value=0.001, margin=0.05, samples=(10, 10),
+)  # fmt: skip
+
+
+def test_the_first_release_is_found_by_halves(search, capsys):
+    code, ran = search("0.11.6", "--rounds", "5")
+    assert code == 0
+    assert ran == [(list("048"), None), (list("468"), None), (list("456"), None)]
+    out = capsys.readouterr().out
+    assert out.endswith("the first release that changes something is 0.11.6, after 0.11.5\n")
+    assert "call takes 9.00x (8.00x to 10.0x)" in out
+    assert search("0.11.6", "--fail-on", "version-change")[0] == 1
+
+
+def test_without_rounds_what_was_run_is_kept(search):
+    _, ran = search("0.11.1")
+    assert [labels for labels, _ in ran] == [list("048"), list("024"), list("012")]
+    assert len({resume for _, resume in ran}) == 1
+    assert ran[0][1] is not None
+
+
+def test_a_search_that_finds_nothing_says_so(search, capsys):
+    _, ran = search("0.12")
+    assert [labels for labels, _ in ran] == [list("048")]
+    assert "no release changes anything, of those that were run: 0.11.0, 0.11.4, 0.11.8" in (
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize("option", [["-x"], ["--save", "A.json"], ["--resume", "kept"]])
+def test_a_search_refuses_what_it_cannot_serve(search, option, capsys):
+    code, ran = search("0.11.6", *option)
+    assert (code, ran) == (4, [])
+    assert f"and {option[0]}: releases are searched by halves" in capsys.readouterr().err
 
 
 def test_two_interpreters_with_one_jax_agree(good_file, tmp_path):
