@@ -195,21 +195,15 @@ def program(
 
 
 def _check_sizes(fun: Callable[..., Any], sizes: tuple[int, ...], args: object) -> None:
-    if len(set(sizes)) < 2 or not all(isinstance(n, int) and n > 0 for n in sizes):
-        raise ProgramError(
-            f"{_name_of(fun)} ({source_of(fun)}) needs two sizes or more, which are integers above "
-            f"0, to show how its times grow; got {sizes!r}"
-        )
+    are_sizes = len(set(sizes)) > 1 and all(isinstance(n, int) and n > 0 for n in sizes)
     try:
         inspect.signature(fun).bind(sizes[0])
     except TypeError:
-        takes_a_size = False
-    else:
-        takes_a_size = args is None
-    if not takes_a_size:
+        are_sizes = False
+    if args is not None or not are_sizes:
         raise ProgramError(
-            f"{_name_of(fun)} ({source_of(fun)}) has sizes, so it is a factory that takes the size "
-            "alone, def make(n): ..., and returns (fun, args)"
+            f"{_name_of(fun)} ({source_of(fun)}) has sizes={sizes!r}: these are two integers above "
+            "0 or more, of a factory that takes one alone, def make(n): ..., and has no args"
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -236,7 +236,13 @@ def run(
     requests = [] if list_only else reporting.requests(context)
     releases = releases_of(where.jax)
     if releases:
-        _check_search(where, measuring, keeping)
+        _refuse(
+            f"--jax {where.jax}",
+            {"--python": where.python, "--save": keeping.save, "--resume": measuring.resume,
+             "-x": measuring.exit_first},
+            "releases are searched by halves, and run several times; run the two that it finds "
+            "with it, as in --jax 0.11.0,0.11.1",
+        )  # fmt: skip
     pythons = where.pythons(context, releases[:: len(releases) - 1], reload=measuring.reload)
     if pythons is None:
         return
@@ -247,7 +253,13 @@ def run(
         list_programs(context, display.console(), chosen, measuring.timeout, first)
         return
     if measuring.only_changed is not None:
-        _check_only_changed(measuring, keeping, pythons)
+        _refuse(
+            "--only-changed",
+            {"--save": keeping.save, "--store": keeping.store, "--resume": measuring.resume,
+             "several interpreters": len(pythons) > 1},
+            "what is taken over has no arrays and no times, and is of one environment; keep the "
+            "result with --report json:FILE",
+        )  # fmt: skip
     keeping.check(context, pythons, reporting.texts)
     options = measuring.options(on_sides, first, keeping)
 
@@ -274,34 +286,7 @@ def run(
         remember(result.programs, [name for each in broken for name in each.programs])
 
 
-def _check_search(where: _Where, measuring: _Measuring, keeping: _Keeping) -> None:
-    """Leave with `Exit.USAGE` where an option stands beside --jax A..B that it cannot serve."""
-    given = {"--python": where.python, "--save": keeping.save, "--resume": measuring.resume,
-             "-x": measuring.exit_first}  # fmt: skip
-    if option := next((name for name, value in given.items() if value), ""):
-        fail(
-            f"--jax {where.jax} and {option}: releases are searched by halves, and run several "
-            "times; run the two that it finds with it, as in --jax 0.11.0,0.11.1"
-        )
-
-
-def _check_only_changed(measuring: _Measuring, keeping: _Keeping, pythons: Sequence[Path]) -> None:
-    """Leave with `Exit.USAGE` where --only-changed stands beside an option that it cannot serve."""
-    option = next(
-        (
-            name
-            for name, is_given in (
-                ("--save", keeping.save is not None),
-                ("--store", keeping.store is not None),
-                ("--resume", measuring.resume is not None),
-                ("several interpreters", len(pythons) > 1),
-            )
-            if is_given
-        ),
-        "",
-    )
-    if option:
-        fail(
-            f"--only-changed and {option}: what is taken over has no arrays and no times, and is "
-            "of one environment; keep the result with --report json:FILE"
-        )
+def _refuse(option: str, beside: Mapping[str, object], why: str) -> None:
+    """Leave with `Exit.USAGE` where an option stands beside another that it cannot serve."""
+    if other := next((name for name, value in beside.items() if value), ""):
+        fail(f"{option} and {other}: {why}")

@@ -18,7 +18,7 @@ from parity_tests.exception_texts import first_line
 from parity_tests.judge import effects
 from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
-from reports.rows import Comparison, Failure, Observation, Side, TimeComparison, metrics
+from reports.rows import Comparison, Failure, Observation, Side, metrics
 from reports.rows.check_names import AGREE
 from reports.rows.grid_row import VersionChange, VersionOutcome
 
@@ -26,10 +26,6 @@ _OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPER
 _JUDGED = (*_OF_OUTPUTS, *effects.METRICS)
 _OTHER_VERSION = "another version of JAX may trace, lower and compile a program otherwise"
 _COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds")
-
-
-# The times of a program on two versions, by its name and their labels.
-TimesAcross = dict[tuple[str, str, str], tuple[TimeComparison, ...]]
 
 
 @dataclass(frozen=True)
@@ -84,13 +80,6 @@ def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChan
             if works and last_working is not None and last_working is not last:
                 yield compare(program, side, last_working, version)
             last, last_working = version, version if works else last_working
-
-
-def with_times(change: VersionChange, times: TimesAcross) -> VersionChange:
-    """Return what changed, with the times of its side on these two versions."""
-    found = times.get((change.program, change.before, change.after), ())
-    own = tuple(each for each in found if each.left == change.side)
-    return change.model_copy(update={"times": own})
 
 
 def compare(program: str, side: Side, before: OnVersion, after: OnVersion) -> VersionChange:

@@ -17,7 +17,7 @@ from packaging.version import InvalidVersion, Version
 
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.judge.across_versions import OnVersion, TimesAcross, changes, with_times
+from parity_tests.judge.across_versions import OnVersion, changes
 from parity_tests.judge.timing import judge_times
 from parity_tests.processes.interpreters import versions_of
 from parity_tests.processes.protocol import Progress
@@ -28,7 +28,7 @@ from parity_tests.run.folder import campaign_folder
 from parity_tests.run.measuring import in_turns, run_once, take_turn, to_time
 from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
-from reports.rows import Campaign, ProgramRow
+from reports.rows import SIDES, Campaign, ProgramRow, TimeComparison
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridVersion, VersionChange
 
@@ -295,20 +295,25 @@ def _changes(found: Sequence[RanOn], *, timed_in_turns: bool) -> Iterator[Versio
             for label, each in saved
             if name in (rows := each.rows())
         ]
-        yield from (with_times(each, times) for each in changes(name, on_versions))
+        for each in changes(name, on_versions):
+            judged = times.get((each.before, each.after), {}).get(name, ())
+            own = tuple(time for time in judged if time.left == each.side)
+            yield each.model_copy(update={"times": own})
 
 
-def _times(saved: Sequence[tuple[str, Saved]]) -> TimesAcross:
-    """Judge the times of each version against those of the version before."""
-    found: TimesAcross = {}
-    for (before, one), (after, two) in pairwise(saved):
-        left, right = (
-            {row.name: row.time_samples for row in each.campaign.programs} for each in (one, two)
-        )
-        sides = [(side, side) for side in two.campaign.sides]
-        for name, times in judge_times(left, right, sides).items():
-            found[name, before, after] = times
-    return found
+def _times(
+    saved: Sequence[tuple[str, Saved]],
+) -> dict[tuple[str, str], dict[str, tuple[TimeComparison, ...]]]:
+    """Judge the times of each version against those of the version before, by program."""
+    samples = [
+        (label, {row.name: row.time_samples for row in each.campaign.programs})
+        for label, each in saved
+    ]
+    sides = [(side, side) for side in SIDES]
+    return {
+        (before, after): judge_times(left, right, sides)
+        for (before, left), (after, right) in pairwise(samples)
+    }
 
 
 def _varies(row: ProgramRow) -> str:

@@ -131,15 +131,17 @@ def test_a_factory_with_sizes_is_a_program_of_each(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("sizes", "function", "said"),
+    ("sizes", "function", "args"),
     [
-        ((10,), lambda n: (abs, (n,)), "needs two sizes or more"),
-        ((10, 10), lambda n: (abs, (n,)), "needs two sizes or more"),
-        ((0, 10), lambda n: (abs, (n,)), "integers above 0"),
-        ((10, 20), lambda: (abs, (3,)), "takes the size alone"),
-        ((10, 20), lambda n, m: (abs, (3,)), "takes the size alone"),
+        ((10,), lambda n: (abs, (n,)), None),
+        ((10, 10), lambda n: (abs, (n,)), None),
+        ((0, 10), lambda n: (abs, (n,)), None),
+        (("a", "b"), lambda n: (abs, (n,)), None),
+        ((10, 20), lambda: (abs, (3,)), None),
+        ((10, 20), lambda n, m: (abs, (3,)), None),
+        ((10, 20), lambda n: n, (3,)),
     ],
 )
-def test_sizes_that_show_no_growth_are_refused(sizes, function, said):
-    with pytest.raises(ProgramError, match=said):
-        program(sizes=sizes)(function)
+def test_sizes_that_show_no_growth_are_refused(sizes, function, args):
+    with pytest.raises(ProgramError, match=r"has sizes=\(.*: these are two integers above 0"):
+        program(sizes=sizes, args=args)(function)

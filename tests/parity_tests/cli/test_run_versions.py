@@ -10,6 +10,7 @@ import pytest
 
 from parity_tests.cli import app, last_failed
 from parity_tests.cli import run as run_command
+from parity_tests.cli.run_versions import first_change
 from parity_tests.run import each_version
 from parity_tests.run.each_version import EachVersion, Interpreter
 from reports.output.json_file import load_result
@@ -206,18 +207,19 @@ RELEASES = [f"0.11.{number}" for number in range(9)]
 def search(monkeypatch):
     """Searches releases, of which one is the first slow one; returns the grids that were run."""
 
-    def of(first_slow, *arguments):
+    def of(first_slow, *arguments, gap=""):
         ran = []
 
         def run_each(targets, options, interpreters, **_):
             labels = [each.label for each in interpreters]
             ran.append(([each.removeprefix("0.11.") for each in labels], options.resume))
+            measured = [each for each in labels if each != gap]
             changes = [
                 built.change("steady", before, after, "equal", times=(SLOWER,))
-                for before, after in pairwise(labels)
+                for before, after in pairwise(measured)
                 if before < first_slow <= after
             ]
-            return EachVersion(built.of(*map(safe, labels), changes=changes))
+            return EachVersion(built.of(*map(safe, measured), changes=changes))
 
         monkeypatch.setattr(run_command, "releases_of", lambda jax: RELEASES)
         monkeypatch.setattr(
@@ -272,6 +274,36 @@ def test_a_search_refuses_what_it_cannot_serve(search, option, capsys):
     code, ran = search("0.11.6", *option)
     assert (code, ran) == (4, [])
     assert f"and {option[0]}: releases are searched by halves" in capsys.readouterr().err
+
+
+OF_FOUR = ["0.9.2", "0.10.2", "0.11.1", "0.11.2"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "flips", "found"),
+    [
+        ([], "safe safe safe", None),
+        ([("0.10.2", "0.11.1", "different")], "safe safe safe", (1, 2)),
+        ([("0.9.2", "0.11.2", "equal")], "safe safe different", (2, 3)),
+        ([("0.10.2", "0.11.1", "new failure")], "different different safe", (0, 1)),
+        ([("0.11.1", "0.11.2", "fixed failure"), ("0.10.2", "0.11.2", "different")],
+         "safe safe safe", (2, 3)),
+    ],
+)  # fmt: skip
+def test_the_first_change_of_some_releases_is_found(changed, flips, found):
+    outcomes = dict(zip(OF_FOUR, ["safe", *flips.split()], strict=True))
+    versions = [built.version(each, built.program("steady", outcomes[each])) for each in OF_FOUR]
+    changes = [built.change("steady", *each) for each in changed]
+    assert first_change(built.of(*versions, changes=changes), OF_FOUR) == found
+
+
+def test_releases_that_cannot_be_run_are_no_first_ones(search, capsys):
+    """The middle one has no campaign: something changes between the ends, and no more is known."""
+    _, ran = search("0.11.6", gap="0.11.4")
+    assert [labels for labels, _ in ran] == [list("048")]
+    assert "something changes between 0.11.0 and 0.11.8, and none between them was run" in (
+        capsys.readouterr().out
+    )
 
 
 def test_two_interpreters_with_one_jax_agree(good_file, tmp_path):
