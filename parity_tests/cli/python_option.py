@@ -35,8 +35,8 @@ JaxVersions = Annotated[
     str | None,
     typer.Option(
         metavar="VERSIONS",
-        help="Run in environments of these JAX versions, as in 0.12.0.1,0.11.2; they are made, "
-        "600 MB each, and kept. 0.10.2..0.12 finds the first release that changes something.",
+        help="Run in environments of these JAX versions, made and kept: 0.11.2,0.12. Or find the "
+        "first that changes something: 0.11.0..0.12.",
         rich_help_panel=WHAT,
     ),
 ]
