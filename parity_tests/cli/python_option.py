@@ -35,8 +35,8 @@ JaxVersions = Annotated[
     str | None,
     typer.Option(
         metavar="VERSIONS",
-        help="Run in environments of these JAX versions, made and kept: 0.11.2,0.12. Or find the "
-        "first that changes something: 0.11.0..0.12.",
+        help="Run on these JAX, in environments that are made: 0.11.2,0.12.0. Or find "
+        "the first that changes something: 0.11.0..0.12.",
         rich_help_panel=WHAT,
     ),
 ]
