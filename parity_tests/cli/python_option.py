@@ -35,8 +35,8 @@ JaxVersions = Annotated[
     str | None,
     typer.Option(
         metavar="VERSIONS",
-        help="Run on these JAX, in environments that are made: 0.11.2,0.12.0. Or find "
-        "the first that changes something: 0.11.0..0.12.",
+        help="Run on these JAX versions, in environments that are made: 0.11.2,0.12; "
+        "0.11.0..0.12 finds the first with a change.",
         rich_help_panel=WHAT,
     ),
 ]
