@@ -31,9 +31,8 @@ def lines(campaigns: Sequence[tuple[str, Campaign]]) -> Iterator[str]:
             if each.metric in _STAGES:
                 of_stage = found.setdefault((each.program, each.side, each.metric, each.sizes), [])
                 of_stage.append((label, each))
-        known = {each.program for each in campaign.growth}
-        sized = (row.size[0] for row in campaign.programs if row.size)
-        unknown |= dict.fromkeys(each for each in sized if each not in known)
+        sized = (row for row in campaign.programs if row.size and not row.time_samples)
+        unknown |= dict.fromkeys(row.name.rpartition(".n")[0] for row in sized)
     for (program, side, metric, (small, large)), of_stage in found.items():
         if metric == "call" or any((each.low or 0) > _GROWS for _, each in of_stage):
             told = "; ".join(
@@ -41,7 +40,7 @@ def lines(campaigns: Sequence[tuple[str, Campaign]]) -> Iterator[str]:
             )
             yield f"{program}: {side}: {metric} grows from n={small:,} to n={large:,} {told}"
     for program in unknown:
-        yield f"{program}: how its times grow is not known: --rounds 5 takes samples of them"
+        yield f"{program}: how its times grow is not known: that takes two sizes and --rounds 5"
 
 
 def in_words(growth: Growth) -> str:

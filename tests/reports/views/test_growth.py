@@ -3,7 +3,7 @@
 import built_grids as built
 import pytest
 
-from reports.rows import Growth
+from reports.rows import Growth, TimeSamples
 from reports.views.growth import in_words, lines
 
 
@@ -30,7 +30,9 @@ def test_a_power_is_named_where_the_interval_decides_it(exponent, low, high, sai
 
 
 def sized(*growths):
-    row = built.program("loop.n2000").model_copy(update={"tags": ("n=2000",)})
+    samples = TimeSamples(side="jax-legacy", metric="call", seconds=(0.1,))
+    update = {"tags": ("n=2000",), "time_samples": (samples,) if growths else ()}
+    row = built.program("loop.n2000").model_copy(update=update)
     return built.version("0.11.0", row, growth=growths).campaign
 
 
@@ -51,4 +53,4 @@ def test_a_stage_before_the_call_is_told_where_it_grows():
 
 def test_without_rounds_nothing_is_known():
     [line] = lines([("", sized())])
-    assert line == "loop: how its times grow is not known: --rounds 5 takes samples of them"
+    assert line == "loop: how its times grow is not known: that takes two sizes and --rounds 5"
