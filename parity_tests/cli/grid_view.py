@@ -27,7 +27,6 @@ from reports.views.grid_cells import (
     legend,
     lines,
     said_of,
-    times_of,
     worst_first,
 )
 from reports.views.texts import counted, cut, visible
@@ -197,8 +196,6 @@ def _changes(grid: Grid, row: GridRow, *, counters: bool) -> Iterator[str]:
     for each in grid.changes_of(row.name):
         if each.is_news or counters:
             yield f"{SIDE_LINES[each.side]}: {_short(said_of(each))}"
-        if times := times_of(each):
-            yield f"  {times}"
         if counters and each.counters:
             yield f"  counters: {'; '.join(counters_of(each))}"
 

@@ -204,13 +204,17 @@ def first_changed(change: FlipChange) -> str:
 def said_of(change: VersionChange) -> str:
     """Say what changed between two versions, from which inputs on, and in which stage of JAX.
 
+    Another time stands first: the rest may be cut.
+
     Example::
 
         said_of(change) == "0.10.2 to 0.11.2: equal: bitwise equal; traced and lowered alike"
     """
     causes = f" (inputs: {'; '.join(change.causes)})" if change.causes else ""
     stage = f"; {change.by_numbers}" if change.by_numbers else ""
-    return f"{change.before} to {change.after}: {change.outcome}: {change.detail}{causes}{stage}"
+    times = f"{times_of(change)}; " if change.other_times else ""
+    outcome = f"{change.outcome}: {change.detail}{causes}{stage}"
+    return f"{change.before} to {change.after}: {times}{outcome}"
 
 
 def times_of(change: VersionChange) -> str:
@@ -268,8 +272,7 @@ def _changed(changes: Sequence[VersionChange]) -> Cell | None:
         return None
     worst = max(changes, key=lambda each: VERSION_OUTCOMES.index(each.outcome))
     word, tone = _word_of(worst)
-    told = [text for each in changes for text in (said_of(each), times_of(each)) if text]
-    return Cell(word, cut("; ".join(told), _TITLE_LENGTH), tone)
+    return Cell(word, cut("; ".join(map(said_of, changes)), _TITLE_LENGTH), tone)
 
 
 def _first(row: ProgramRow | None, side: Side) -> Cell:
