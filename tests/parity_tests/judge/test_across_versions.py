@@ -304,6 +304,11 @@ def test_the_modules_say_where_another_time_comes_from(after, said):
     assert change.cause_of_times == said
 
 
+def test_modules_that_were_not_printed_say_nothing():
+    [change] = judged(compiled("", jaxpr=""), compiled("", "0.11.1", jaxpr=""))
+    assert change.cause_of_times == ""
+
+
 def timed(verdict, low, high, side="jax-simplified", metric="call"):
     return TimeComparison(
         metric=metric, left=side, right=side, verdict=verdict, ratio=(low * high) ** 0.5, low=low,
