@@ -286,10 +286,14 @@ def _print_times(console: Console, campaign: Campaign) -> None:
     console.print(table)
     for row, each in judged:
         if each.verdict in ("slower", "faster"):
+            modules = {o.side: o.executable.digest for o in row.observations if o.executable}
+            known = modules.get(each.left, "")  # "" where it was not printed
+            is_same = known != "" and known == modules.get(each.right) and each.metric == "call"
             say(
                 console,
                 f"{each.right} is {each.verdict} than {each.left} in {each.metric} of {row.name}: "
-                f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})",
+                f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})"
+                + ("; the optimised module is the same, the time is not" if is_same else ""),
             )
 
 
