@@ -42,7 +42,8 @@ class ProgramError(TypeError):
 class Mark:
     """What `program` attaches to a function; `args` is None on a factory.
 
-    `module` is the name of the module that called `program`.
+    `module` is the name of the module that called `program`. A factory with `sizes` is a program
+    for each of them, its attribute "n4000" for the size 4,000.
     """
 
     args: tuple[Any, ...] | Callable[[], tuple[Any, ...]] | None
@@ -50,6 +51,7 @@ class Mark:
     name: str | None
     tags: tuple[str, ...]
     module: str = ""
+    sizes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -131,6 +133,7 @@ def program(
     kwargs: Mapping[str, Any] | None = None,
     name: str | None = None,
     tags: tuple[str, ...] = (),
+    sizes: tuple[int, ...] = (),
 ) -> Callable[[_F], _F]: ...
 def program(
     function: Callable[..., Any] | None = None,
@@ -140,6 +143,7 @@ def program(
     kwargs: Mapping[str, Any] | None = None,
     name: str | None = None,
     tags: tuple[str, ...] = (),
+    sizes: tuple[int, ...] = (),
 ) -> Any:
     """Mark a function as a program of the module that calls this, and return it unchanged.
 
@@ -147,7 +151,10 @@ def program(
     arguments that returns one, so that nothing is allocated at import. Without `args` the function
     is a *factory*: it takes no arguments and returns `(fun, args)` or `(fun, args, kwargs)`.
 
-    Raises `ProgramError` where a factory takes arguments.
+    A factory with `sizes` takes one, and is a program for each: `loop` with `sizes=(1000, 4000)`
+    is `loop.n1000` and `loop.n4000`, and a campaign with rounds says how its times grow.
+
+    Raises `ProgramError` where a factory takes other arguments.
 
     Example::
 
@@ -165,7 +172,13 @@ def program(
     module = sys._getframe(1).f_globals.get("__name__", "")
 
     def mark(fun: Callable[..., Any]) -> Callable[..., Any]:
-        if args is None and takes_arguments(fun):
+        if sizes:
+            _check_sizes(fun, sizes, args)
+            for n in sizes:
+                of_size = Mark(None, {}, f"{name or _name_of(fun)}.n{n}", (*tags, f"n={n}"), module)
+                setattr(fun, f"n{n}", partial(fun, n))
+                setattr(getattr(fun, f"n{n}"), _MARK, of_size)
+        elif args is None and takes_arguments(fun):
             raise ProgramError(
                 f"{_name_of(fun)} ({source_of(fun)}) takes arguments, so it needs examples of "
                 "them: @program(args=(...,)); without args a program is a factory that takes none"
@@ -174,10 +187,37 @@ def program(
             raise ProgramError(
                 f"{_name_of(fun)} ({source_of(fun)}) is a factory: it returns its kwargs"
             )
-        setattr(fun, _MARK, Mark(args, dict(kwargs or {}), name, tuple(tags), module))
+        found = Mark(args, dict(kwargs or {}), name, tuple(tags), module, tuple(sizes))
+        setattr(fun, _MARK, found)
         return fun
 
     return mark if function is None else mark(function)
+
+
+def _check_sizes(fun: Callable[..., Any], sizes: tuple[int, ...], args: object) -> None:
+    are_sizes = len(set(sizes)) > 1 and all(isinstance(n, int) and n > 0 for n in sizes)
+    try:
+        inspect.signature(fun).bind(sizes[0])
+    except TypeError:
+        are_sizes = False
+    if args is not None or not are_sizes:
+        raise ProgramError(
+            f"{_name_of(fun)} ({source_of(fun)}) has sizes={sizes!r}: these are two integers above "
+            "0 or more, of a factory that takes one alone, def make(n): ..., and has no args"
+        )
+
+
+def each_size(fun: Callable[..., Any], target: str) -> list[Program]:
+    """Make the `Program` of a marked function, or one for each of the sizes that it declares.
+
+    Example::
+
+        [each.name for each in each_size(loop, "my_model.py:loop")] == ["loop.n1000", "loop.n4000"]
+    """
+    mark = mark_of(fun)
+    if mark is None or not mark.sizes:
+        return [from_function(fun, target)]
+    return [from_function(getattr(fun, f"n{n}"), f"{target}.n{n}") for n in mark.sizes]
 
 
 def mark_of(obj: object) -> Mark | None:

@@ -29,7 +29,7 @@ from parity_tests.marked_programs import (
     python_files,
     unreadable,
 )
-from parity_tests.program import Program, ProgramError, from_function, mark_of
+from parity_tests.program import Program, ProgramError, each_size, mark_of
 
 CORPUS = "parity_tests.corpus"
 CORPUS_HINT = "install constparity[corpus]"
@@ -177,7 +177,7 @@ def _load_target(target: str) -> list[Program]:
         return _load_files(_files_in(target))
     module = _import(module_part)
     if name is not None:
-        return [_named_program(module, module_part, name)]
+        return _named_programs(module, module_part, name)
     found = _programs_in(module, module_part)
     return _load_files(_files_in(str(folder))) if folder.is_dir() and not found else found
 
@@ -220,9 +220,10 @@ def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
     if _is_stand_alone(module):
         return [_named_program(module, module_part, "program")]
     return [
-        from_function(value, f"{module_part}:{name}")
+        program
         for name, value in vars(module).items()
         if _belongs_to(module, value)
+        for program in each_size(value, f"{module_part}:{name}")
     ]
 
 
@@ -241,6 +242,13 @@ def _belongs_to(module: ModuleType, value: object) -> bool:
 
 
 def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
+    found = _named_programs(module, module_part, name)
+    if len(found) > 1:
+        raise TargetError(f"{module_part}:{name} has sizes: name one, as {found[0].target}")
+    return found[0]
+
+
+def _named_programs(module: ModuleType, module_part: str, name: str) -> list[Program]:
     found: object = module
     for part in name.split("."):
         if not hasattr(found, part):
@@ -252,11 +260,11 @@ def _named_program(module: ModuleType, module_part: str, name: str) -> Program:
     if not callable(found):
         raise TargetError(f"{module_part}:{name} is {type(found).__name__}, not a function")
     try:
-        made = from_function(found, f"{module_part}:{name}")
+        made = each_size(found, f"{module_part}:{name}")
     except ProgramError as error:
         raise TargetError(str(error)) from error
     if name == "program" and _is_stand_alone(module):
-        return replace(made, name=Path(str(module.__file__)).stem)
+        return [replace(made[0], name=Path(str(module.__file__)).stem)]
     return made
 
 

@@ -16,7 +16,7 @@ from parity_tests.cli.terminal import ANSWER_STYLES, TONE_STYLES, say
 from reports.documents.grid import besides, counts_of, failures
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow, VersionChange
-from reports.views import measured
+from reports.views import growth, measured
 from reports.views.grid_cells import (
     FLIP_LINE,
     SIDE_LINES,
@@ -62,6 +62,8 @@ def print_grid(console: Console, grid: Grid, *, details: int = 1) -> None:
     _print_failures(console, grid)
     _print_changes(console, grid, shown, counters=details > 1)
     _print_counters(console, grid, details)
+    for line in growth.lines(grid.campaigns):
+        say(console, line)
 
 
 def print_headline(console: Console, grid: Grid) -> None:

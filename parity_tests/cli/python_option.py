@@ -5,6 +5,7 @@ Environments of --jax are made when they are missing, and kept: see `constparity
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -34,8 +35,8 @@ JaxVersions = Annotated[
     str | None,
     typer.Option(
         metavar="VERSIONS",
-        help="Run in environments of these JAX versions, as in 0.12.0.1,0.11.2; they are made, "
-        "600 MB each, and kept.",
+        help="Run on these JAX versions, in environments that are made: 0.11.2,0.12; "
+        "0.11.0..0.12 finds the first with a change.",
         rich_help_panel=WHAT,
     ),
 ]
@@ -60,6 +61,22 @@ def interpreters(paths: Sequence[str | Path], *, reload: bool = False) -> list[P
 
     also = FOR_RELOAD if reload else ()
     return [interpreter_at(str(path), also) for path in paths]
+
+
+def releases_of(jax: str | None) -> list[str]:
+    """Return the releases of `--jax A..B`, oldest first; none where it names no range.
+
+    Raises `typer.BadParameter` where it has fewer than two.
+    """
+    from parity_tests.environments.find_python import NoPythonError, between, on_index
+
+    first, dots, last = (jax or "").partition("..")
+    if not dots:
+        return []
+    try:
+        return between(first.strip(), last.strip(), on_index(sys.executable))
+    except NoPythonError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 def pythons_of(

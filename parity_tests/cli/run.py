@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -33,10 +33,11 @@ from parity_tests.cli.python_option import (
     WithPackages,
     interpreters,
     pythons_of,
+    releases_of,
 )
 from parity_tests.cli.report_option import check_for, check_saving
 from parity_tests.cli.run_programs import conclude, run_programs, start_early
-from parity_tests.cli.run_versions import check_saving_each, run_on_versions
+from parity_tests.cli.run_versions import check_saving_each, run_on_versions, search_releases
 from parity_tests.cli.selecting import (
     Choosing,
     LastFailed,
@@ -58,10 +59,15 @@ class _Where:
     jax: JaxVersions = None
     with_: WithPackages = None
 
-    def pythons(self, context: typer.Context, *, reload: bool) -> list[Path] | None:
-        """Return them, and make what --jax lacks; None where one cannot be made, which is said."""
+    def pythons(
+        self, context: typer.Context, releases: Sequence[str] = (), *, reload: bool
+    ) -> list[Path] | None:
+        """Return them, and make what --jax lacks; None where one cannot be made, which is said.
+
+        `releases` stand in the place of --jax.
+        """
         given = interpreters(self.python or (), reload=reload)
-        made = pythons_of(context, self.jax, self.with_)
+        made = pythons_of(context, ",".join(releases) or self.jax, self.with_)
         return None if made is None else [*given, *interpreters(made, reload=reload)]
 
 
@@ -228,7 +234,16 @@ def run(
     on_sides = parse_sides(sides)
     chosen = choosing.choose(targets or (), last_failed=last_failed)
     requests = [] if list_only else reporting.requests(context)
-    pythons = where.pythons(context, reload=measuring.reload)
+    releases = releases_of(where.jax)
+    if releases:
+        _refuse(
+            f"--jax {where.jax}",
+            {"--python": where.python, "--save": keeping.save, "--resume": measuring.resume,
+             "-x": measuring.exit_first},
+            "releases are searched by halves, and run several times; run the two that it finds "
+            "with it, as in --jax 0.11.0,0.11.1",
+        )  # fmt: skip
+    pythons = where.pythons(context, releases[:: len(releases) - 1], reload=measuring.reload)
     if pythons is None:
         return
     if not (chosen.targets or list_only):
@@ -240,7 +255,13 @@ def run(
         list_programs(context, display.console(), chosen, measuring.timeout, first)
         return
     if measuring.only_changed is not None:
-        _check_only_changed(measuring, keeping, pythons)
+        _refuse(
+            "--only-changed",
+            {"--save": keeping.save, "--store": keeping.store, "--resume": measuring.resume,
+             "several interpreters": len(pythons) > 1},
+            "what is taken over has no arrays and no times, and is of one environment; keep the "
+            "result with --report json:FILE",
+        )  # fmt: skip
     keeping.check(context, pythons, reporting.texts)
     options = measuring.options(on_sides, first, keeping)
 
@@ -248,6 +269,12 @@ def run(
         return any(rule.is_broken_by(row) for rule in judging.rules)
 
     stops_after = is_last if measuring.exit_first else None
+    if releases:
+        search_releases(
+            context, chosen, options, releases, display, requests, judging,
+            lambda some: where.pythons(context, some, reload=measuring.reload),
+        )  # fmt: skip
+        return
     if len(pythons) > 1:
         run_on_versions(
             context, chosen, options, pythons, display, requests, judging, stops_after=stops_after
@@ -261,23 +288,7 @@ def run(
         remember(result.programs, [name for each in broken for name in each.programs])
 
 
-def _check_only_changed(measuring: _Measuring, keeping: _Keeping, pythons: Sequence[Path]) -> None:
-    """Leave with `Exit.USAGE` where --only-changed stands beside an option that it cannot serve."""
-    option = next(
-        (
-            name
-            for name, is_given in (
-                ("--save", keeping.save is not None),
-                ("--store", keeping.store is not None),
-                ("--resume", measuring.resume is not None),
-                ("several interpreters", len(pythons) > 1),
-            )
-            if is_given
-        ),
-        "",
-    )
-    if option:
-        fail(
-            f"--only-changed and {option}: what is taken over has no arrays and no times, and is "
-            "of one environment; keep the result with --report json:FILE"
-        )
+def _refuse(option: str, beside: Mapping[str, object], why: str) -> None:
+    """Leave with `Exit.USAGE` where an option stands beside another that it cannot serve."""
+    if other := next((name for name, value in beside.items() if value), ""):
+        fail(f"{option} and {other}: {why}")

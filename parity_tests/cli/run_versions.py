@@ -42,12 +42,85 @@ def run_on_versions(
 
     With -v the campaign of each version is printed before the grid.
     """
+    found = _found(context, chosen, options, paths, display, stops_after)
+    if found is not None:
+        _conclude(context, found, display, requests, judging)
+
+
+def search_releases(
+    context: typer.Context,
+    chosen: Chosen,
+    options: CampaignOptions,
+    releases: Sequence[str],
+    display: Display,
+    requests: Sequence[ReportRequest],
+    judging: Judging,
+    pythons: Callable[[Sequence[str]], list[Path] | None],
+) -> None:
+    """Find by halves the first of some releases that changes something, and print its grid.
+
+    Each step runs three releases, the middle one beside both ends, so that times of all three are
+    taken in turns. Without rounds, what has been run is kept and not run again.
+    """
+    from parity_tests.cli.terminal import say
+    from parity_tests.evidence.temporary_folders import temporary_folder
+
+    with temporary_folder() as folder:
+        if not options.rounds:
+            options = options.model_copy(update={"resume": folder})
+        low, high = 0, len(releases) - 1
+        while True:
+            asked = [releases[each] for each in sorted({low, (low + high) // 2, high})]
+            paths = pythons(asked)
+            found = _found(context, chosen, options, paths, display, None) if paths else None
+            if found is None:
+                return
+            pair = first_change(found.grid, releases)
+            if pair in (None, (low, high)) or pair[1] - pair[0] == 1:
+                break
+            low, high = pair
+    _conclude(context, found, display, requests, judging)
+    if not found.was_interrupted:
+        say(display.console(), _said_of_search(releases, pair, asked), "bold")
+
+
+def first_change(grid: Grid, releases: Sequence[str]) -> tuple[int, int] | None:
+    """Return the places of two releases between which something changes, the first such pair.
+
+    A change is news of a side, its time among them, or another flip verdict.
+
+    Example::
+
+        first_change(grid, ["0.11.0", "0.11.1", "0.11.2"]) == (0, 1)
+    """
+    pairs = [(each.before, each.after) for each in grid.changes if each.is_news]
+    flips = [change for row in grid.programs for change in row.changes]
+    pairs += [(each.before.version, each.after.version) for each in flips]
+    places = [(releases.index(before), releases.index(after)) for before, after in pairs]
+    return min(places, key=lambda each: (each[1], -each[0]), default=None)
+
+
+def _said_of_search(
+    releases: Sequence[str], pair: tuple[int, int] | None, asked: Sequence[str]
+) -> str:
+    if pair is None:
+        return f"no release changes anything, of those that were run: {', '.join(asked)}"
+    before, after = releases[pair[0]], releases[pair[1]]
+    if pair[1] - pair[0] > 1:
+        return f"something changes between {before} and {after}, and none between them was run"
+    return f"the first release that changes something is {after}, after {before}"
+
+
+def _conclude(
+    context: typer.Context,
+    found: EachVersion,
+    display: Display,
+    requests: Sequence[ReportRequest],
+    judging: Judging,
+) -> None:
     from parity_tests.cli import grid_view, run_view
     from parity_tests.cli.terminal import say
 
-    found = _found(context, chosen, options, paths, display, stops_after)
-    if found is None:
-        return
     console, grid = display.console(), found.grid
     for version in grid.versions if display.details > 1 else ():
         if version.campaign is not None:

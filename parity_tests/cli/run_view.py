@@ -43,7 +43,7 @@ from reports.rows import (
     worst_first,
 )
 from reports.rows.metric_records import Metric, TerminalColumn
-from reports.views import measured
+from reports.views import growth, measured
 from reports.views.flip import TONES
 from reports.views.ledger import place
 from reports.views.program import MARKS
@@ -81,6 +81,8 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
         for remark in filter(None, (_fails_today(row.flip), what_it_changed(row.observations))):
             say(console, f"{row.name} ({row.source}): {remark}")
     _print_times(console, campaign)
+    for line in growth.lines([("", campaign)]):
+        say(console, line)
     _print_totals(console, campaign)
 
 
@@ -284,10 +286,14 @@ def _print_times(console: Console, campaign: Campaign) -> None:
     console.print(table)
     for row, each in judged:
         if each.verdict in ("slower", "faster"):
+            modules = {o.side: o.executable.digest for o in row.observations if o.executable}
+            known = modules.get(each.left, "")  # "" where it was not printed
+            is_same = known != "" and known == modules.get(each.right) and each.metric == "call"
             say(
                 console,
                 f"{each.right} is {each.verdict} than {each.left} in {each.metric} of {row.name}: "
-                f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})",
+                f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})"
+                + ("; the optimised module is the same, the time is not" if is_same else ""),
             )
 
 

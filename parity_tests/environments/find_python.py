@@ -15,7 +15,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,13 +82,17 @@ def release_of(jax: str) -> tuple[int, ...]:
         raise NoPythonError(
             f"{jax!r} is no version of JAX: write one release, as 0.12.0.1, or a series, as 0.12"
         )
-    release = tuple(int(number) for number in found[1].split("."))
+    release = _numbers(found[1])
     if release < FIRST_WITH_FLAG[: len(release)]:
         raise NoPythonError(
             f"JAX {jax} has no flag jax_use_simplified_jaxpr_constants, which exists from "
             f"{'.'.join(map(str, FIRST_WITH_FLAG))} on"
         )
     return release
+
+
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in release.split("."))
 
 
 def is_series(jax: str) -> bool:
@@ -153,12 +157,14 @@ def newest() -> InstalledPython:
     return find(KNOWN[-1])  # which says what it needs
 
 
-def newest_on_index(python: str) -> str:
-    """Return the newest JAX on pip's index, whatever Python it needs; "" if none was reached.
+def on_index(python: str) -> list[str]:
+    """Return the releases of JAX on pip's index, whatever Python they need, the newest first.
+
+    None if no index was reached.
 
     Example::
 
-        newest_on_index(sys.executable) == "0.12.0.1"
+        on_index(sys.executable)[0] == "0.12.0.1"
     """
     command = [python, "-m", "pip", "index", "versions", "--ignore-requires-python", "jax"]
     try:
@@ -166,9 +172,24 @@ def newest_on_index(python: str) -> str:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_SECONDS
         )
     except (OSError, subprocess.TimeoutExpired):
-        return ""
-    found = re.match(r"jax \(([\d.]+)\)", done.stdout)
-    return found[1] if found else ""
+        return []
+    found = re.search(r"^Available versions: (.*)", done.stdout, re.MULTILINE)
+    return found[1].split(", ") if found else []
+
+
+def between(first: str, last: str, releases: Sequence[str]) -> list[str]:
+    """Return the releases from one version to another, oldest first. Raises `NoPythonError`.
+
+    Example::
+
+        between("0.11", "0.12", ["0.12.0", "0.11.1", "0.10.2"]) == ["0.11.1", "0.12.0"]
+    """
+    low, high = release_of(first), release_of(last)
+    known = {each: _numbers(each) for each in reversed(releases) if each.replace(".", "").isdigit()}
+    found = [each for each, of in known.items() if low <= of and of[: len(high)] <= high]
+    if len(found) < 2:
+        raise NoPythonError(f"pip's index has no two releases of JAX from {first} to {last}")
+    return found
 
 
 def newer_than(jax: str, minor: int, on_index: str) -> str:
@@ -296,7 +317,7 @@ def _print_about(folder: str) -> None:
     jax = importlib.metadata.version("jax")
     python = ".".join(map(str, sys.version_info[:3]))
     print(f"JAX {jax} on Python {python}; `. {folder}/bin/activate` puts constparity on the path")
-    newer = newer_than(jax, sys.version_info[1], newest_on_index(sys.executable))
+    newer = newer_than(jax, sys.version_info[1], next(iter(on_index(sys.executable)), ""))
     if newer:
         print(f"warning: {newer}", file=sys.stderr)
 

@@ -120,6 +120,7 @@ def _judged(left: Evidence, right: Evidence, truth: tuple[Value, ...]) -> dict[s
         "outcome": outcome,
         "detail": detail,
         "by_numbers": "" if arguments or captured else _by_numbers(one, two),
+        "cause_of_times": "" if arguments or captured else _cause_of_times(one, two),
         "causes": () if outcome == "equal" else (*arguments, *captured),
         "judged": judged,
         "counters": tuple(_shown(each) for each in compared if _is_other_count(each)),
@@ -190,6 +191,21 @@ def _by_numbers(before: Observation, after: Observation) -> str:
     if not is_traced_alike:
         return "traced otherwise, lowered alike" if is_lowered_alike else "traced otherwise"
     return "traced and lowered alike" if is_lowered_alike else "lowered otherwise"
+
+
+def _cause_of_times(before: Observation, after: Observation) -> str:
+    """Say by the modules of two versions where another time of a call comes from."""
+    one, two = (each.executable.digest if each.executable else "" for each in (before, after))
+    stage = _by_numbers(before, after)
+    if one and one == two:
+        old, new = (e.measured_with.jaxlib if e.measured_with else "" for e in (before, after))
+        same = "the optimised module is the same, the time is not"
+        if old == new:
+            return f"{same}, and jaxlib is {old or 'not known'} in both: what calls it"
+        return f"{same}: jaxlib, how it compiles or runs a module ({old} and {new})"
+    if one and two and stage.endswith("lowered alike"):
+        return "lowered alike, and the optimised module is another: XLA"
+    return f"{stage}: JAX" if stage else ""
 
 
 # -- counters --------------------------------------------------------------------------------------

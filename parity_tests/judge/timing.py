@@ -20,13 +20,21 @@ Source: the comparison of the statistics of asv, pyperf and criterion.rs; `scipy
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from parity_tests.judge.sides import Sides
-from reports.rows import TimeComparison, TimeMetric, TimeSamples, TimeVerdict
+from reports.rows import (
+    Growth,
+    ProgramRow,
+    Side,
+    TimeComparison,
+    TimeMetric,
+    TimeSamples,
+    TimeVerdict,
+)
 
 ALPHA = 0.05
 CONFIDENCE = 0.95
@@ -79,6 +87,46 @@ def calibrate(measured: SamplesByProgram) -> dict[TimeMetric, float]:
         metric: max(SMALLEST_MARGIN, math.expm1(np.quantile(spread, CONFIDENCE)) if spread else 0)
         for metric, spread in spreads.items()
     }
+
+
+def growth_of(rows: Iterable[ProgramRow]) -> tuple[Growth, ...]:
+    """Return how the times of programs with sizes grow from the last size but one to the last.
+
+    Both sizes of a pair of samples ran in one process, so what slows a process is not in it.
+
+    Example::
+
+        growth_of(campaign.programs)[0].exponent
+    """
+    found: dict[tuple[str, Side, TimeMetric], dict[int, np.ndarray]] = {}
+    for row in rows:
+        for each in row.time_samples if row.size else ():
+            name, n = row.size or ("", 0)
+            by_size = found.setdefault((name, each.side, each.metric), {})
+            by_size[n] = np.array(each.seconds)
+    growths = []
+    for (name, side, metric), by_size in found.items():
+        small, large = [0, *sorted(by_size)][-2:]
+        if not small or len(by_size[small]) != len(by_size[large]):
+            continue
+        ratio = PairedRatio(by_size[small], by_size[large])
+        power, low, high = (
+            math.log(each) / math.log(large / small)
+            for each in (ratio.ratio, ratio.low, ratio.high)
+        )
+        growths.append(
+            Growth(
+                program=name,
+                side=side,
+                metric=metric,
+                sizes=(small, large),
+                exponent=power,
+                low=None if math.isnan(low) else low,
+                high=None if math.isnan(high) else high,
+                samples=len(by_size[small]),
+            )
+        )
+    return tuple(growths)
 
 
 def _both(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
 from collections import Counter
@@ -16,6 +17,12 @@ from reports.rows import ExecutableCounts
 _INSTRUCTION = re.compile(r"^\s+(?:ROOT )?%?[\w.-]+ = (\(.*?\)|\S+) ([a-z][\w-]*)\(", re.MULTILINE)
 _SHAPE = re.compile(r"^[a-z]+(\d*)[a-z0-9]*\[([\d,]*)\]")
 
+# What versions of JAX print otherwise of one module: where an instruction comes from, and names.
+# The head of a computation repeats its parameters, without the percent sign.
+_METADATA = re.compile(r', metadata=\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\}')
+_HEAD = re.compile(r"^((?:ENTRY )?%\S+) \(.*", re.MULTILINE)
+_NAME = re.compile(r"%[\w.-]+")
+
 
 def printed(compiled: Any) -> str:
     """Return the optimised HLO of a compiled stage of JAX; "" where the backend prints none."""
@@ -29,7 +36,8 @@ def count(compiled: Any, text: str | None = None) -> ExecutableCounts:
     `serialized_bytes` is None where the executable cannot be serialized, as with callbacks into
     Python.
     """
-    found = _INSTRUCTION.findall(printed(compiled) if text is None else text)
+    text = printed(compiled) if text is None else text
+    found = _INSTRUCTION.findall(text)
     names = Counter(opcode for _, opcode in found)
     constants = [_elements_bytes(type_) for type_, opcode in found if opcode == "constant"]
     return ExecutableCounts(
@@ -40,7 +48,27 @@ def count(compiled: Any, text: str | None = None) -> ExecutableCounts:
         serialized_bytes=_serialized_bytes(compiled),
         devices=len(compiled.runtime_executable().local_devices()),
         flops=_flops(compiled),
+        digest=digest_of(text),
     )
+
+
+def digest_of(text: str) -> str:
+    """Return the SHA-256 of an optimised module, but for metadata and names; "" for no text.
+
+    Names count in the order in which they are met. Large constants are not printed.
+
+    Example::
+
+        digest_of("HloModule jit_f\\n\\nENTRY %main.4 (x: f32[]) -> f32[] {...")
+    """
+    first = _HEAD.search(text)  # tables of source files may stand above it
+    if first is None:
+        return ""
+    plain = _HEAD.sub(r"\1", _METADATA.sub("", text[first.start() :]))
+    names: dict[str, str] = {}
+    numbered = _NAME.sub(lambda name: names.setdefault(name[0], f"%{len(names)}"), plain)
+    about = text.partition("\n")[0]
+    return hashlib.sha256(f"{about}\n{numbered}".encode()).hexdigest()
 
 
 def _elements_bytes(type_: str) -> tuple[bool, int]:

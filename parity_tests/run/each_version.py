@@ -5,10 +5,12 @@ Each campaign is saved with its arrays, and its programs are judged across the v
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -16,14 +18,17 @@ from packaging.version import InvalidVersion, Version
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.judge.across_versions import OnVersion, changes
+from parity_tests.judge.timing import judge_times
 from parity_tests.processes.interpreters import versions_of
 from parity_tests.processes.protocol import Progress
 from parity_tests.run import run as campaign
 from parity_tests.run.collection import SidesError
 from parity_tests.run.estimates import Announce
+from parity_tests.run.folder import campaign_folder
+from parity_tests.run.measuring import in_turns, run_once, take_turn, to_time
 from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
-from reports.rows import Campaign, ProgramRow
+from reports.rows import SIDES, Campaign, ProgramRow, TimeComparison
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridVersion, VersionChange
 
@@ -84,9 +89,12 @@ def run_each(
     """
     with temporary_folder() as folder:
         runs = _Runs(targets, options, folder, progress, announce, stops_after)
+        in_turns = options.rounds > 0 and stops_after is None
+        if in_turns:
+            runs.take_times(interpreters)
         found = [runs.run(each) for each in interpreters]
         return EachVersion(
-            grid=grid_of(found),
+            grid=grid_of(found, timed_in_turns=in_turns),
             was_interrupted=runs.was_interrupted,
             not_saved=tuple(runs.not_saved),
             refused=tuple(runs.refused),
@@ -118,6 +126,31 @@ class _Runs:
     not_saved: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
+    def take_times(self, interpreters: Sequence[Interpreter]) -> None:
+        """Run the rounds of all versions in turns, A B B A, where their campaigns find them.
+
+        A machine that grows slower meanwhile then slows all versions alike.
+        """
+        try:
+            with contextlib.ExitStack() as folders:
+                contexts = []
+                for each in interpreters:
+                    self.announce(f"jax {each.label}: {each.path}")
+                    options = self._options(each)
+                    folder = folders.enter_context(campaign_folder(options.resume))
+                    with contextlib.suppress(TargetError, SidesError):  # its campaign will say so
+                        context = campaign.prepared(
+                            self.targets, options, folder, self.progress, self.announce
+                        )
+                        contexts.append(run_once(context))
+                timed = [(to_time(each), each) for each in contexts]
+                for turn in range(2 * self.options.rounds):
+                    for jobs, context in in_turns(timed, turn):
+                        for side in in_turns(context.options.sides, turn):
+                            take_turn(jobs, context, turn, side)
+        except KeyboardInterrupt:
+            self.was_interrupted, self.why_not = True, "interrupted"
+
     def run(self, interpreter: Interpreter) -> RanOn:
         """Run the campaign in one interpreter, if nothing has stopped the command before."""
         label, jax = interpreter.label, interpreter.jax
@@ -139,18 +172,12 @@ class _Runs:
 
     def _campaign(self, interpreter: Interpreter) -> RanOn:
         label, jax = interpreter.label, interpreter.jax
-        # Its results are saved in any case, to be judged across versions.
-        save = file_of(self.options.save or self.folder / "results.json", label)
-        resume = self.options.resume and self.options.resume / _in_name(label)
-        own = {
-            "python": interpreter.path,
-            "save": save,
-            "resume": resume,
-        }
+        options = self._options(interpreter)
+        assert options.save is not None
         try:
             campaign.run(
                 self.targets,
-                self.options.model_copy(update=own),
+                options,
                 progress=self.progress,
                 announce=self.announce,
                 stops_after=self.stops_after,
@@ -158,9 +185,22 @@ class _Runs:
         except campaign.NotSavedError as error:
             self.not_saved.append(str(error))
             if error.has_file:
-                return RanOn(label, jax, Saved.read(save))
+                return RanOn(label, jax, Saved.read(options.save))
             return RanOn(label, jax, without_arrays=error.campaign)
-        return RanOn(label, jax, Saved.read(save))
+        return RanOn(label, jax, Saved.read(options.save))
+
+    def _options(self, interpreter: Interpreter) -> CampaignOptions:
+        # Its results are saved in any case, to be judged across versions.
+        save = file_of(self.options.save or self.folder / "results.json", interpreter.label)
+        resume = self.options.resume
+        if resume is None and self.options.rounds:
+            resume = self.folder
+        own = {
+            "python": interpreter.path,
+            "save": save,
+            "resume": resume and resume / _in_name(interpreter.label),
+        }
+        return self.options.model_copy(update=own)
 
 
 def _in_name(label: str) -> str:
@@ -210,10 +250,11 @@ def labels_of(versions: Sequence[tuple[str, str]]) -> list[str]:
     return labels
 
 
-def grid_of(found: Sequence[RanOn]) -> Grid:
+def grid_of(found: Sequence[RanOn], *, timed_in_turns: bool = False) -> Grid:
     """Make the grid of campaigns, in the order of their versions of JAX.
 
-    Raises `SavedError` where arrays cannot be read.
+    Times are judged from one version to the next where they were taken in turns. Raises
+    `SavedError` where arrays cannot be read.
 
     Example::
 
@@ -226,7 +267,7 @@ def grid_of(found: Sequence[RanOn]) -> Grid:
             GridVersion(label=each.label, campaign=each.campaign, missing=each.missing)
             for each in in_order
         ),
-        changes=tuple(_changes(in_order)),
+        changes=tuple(_changes(in_order, timed_in_turns=timed_in_turns)),
     )
 
 
@@ -238,8 +279,9 @@ def _age(version: str) -> tuple[bool, Version]:
         return True, Version("0")
 
 
-def _changes(found: Sequence[RanOn]) -> Iterator[VersionChange]:
+def _changes(found: Sequence[RanOn], *, timed_in_turns: bool) -> Iterator[VersionChange]:
     saved = [(each.label, each.saved) for each in found if each.saved]
+    times = _times(saved) if timed_in_turns else {}
     names = dict.fromkeys(row.name for _, each in saved for row in each.campaign.programs)
     for name in names:
         on_versions = [
@@ -253,7 +295,25 @@ def _changes(found: Sequence[RanOn]) -> Iterator[VersionChange]:
             for label, each in saved
             if name in (rows := each.rows())
         ]
-        yield from changes(name, on_versions)
+        for each in changes(name, on_versions):
+            judged = times.get((each.before, each.after), {}).get(name, ())
+            own = tuple(time for time in judged if time.left == each.side)
+            yield each.model_copy(update={"times": own})
+
+
+def _times(
+    saved: Sequence[tuple[str, Saved]],
+) -> dict[tuple[str, str], dict[str, tuple[TimeComparison, ...]]]:
+    """Judge the times of each version against those of the version before, by program."""
+    samples = [
+        (label, {row.name: row.time_samples for row in each.campaign.programs})
+        for label, each in saved
+    ]
+    sides = [(side, side) for side in SIDES]
+    return {
+        (before, after): judge_times(left, right, sides)
+        for (before, left), (after, right) in pairwise(samples)
+    }
 
 
 def _varies(row: ProgramRow) -> str:

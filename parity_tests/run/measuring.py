@@ -15,6 +15,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from parity_tests.evidence.folder_layout import turn_folder
 from parity_tests.evidence.records import Recorded
@@ -31,6 +32,8 @@ from reports.rows import Observation, Side, TimeSamples, metrics
 from reports.rows.metric_records import Metric
 from reports.views.texts import counted
 
+_Compared = TypeVar("_Compared")
+
 
 def measure(context: Context, watch: FinishedPrograms | None = None) -> Context:
     """Run the programs on all sides, and those that every side could run in rounds as well.
@@ -41,16 +44,27 @@ def measure(context: Context, watch: FinishedPrograms | None = None) -> Context:
 
         measure(Context(collected, options, folder)).records[0]["legacy"].observation
     """
+    measured = run_once(context, watch)
+    timed = to_time(measured)
+    samples = {} if measured.has_stopped else time_sides(timed, measured)
+    return replace(measured, samples=samples, again=measure_again(timed, measured))
+
+
+def run_once(context: Context, watch: FinishedPrograms | None = None) -> Context:
+    """Run the programs once on all sides, and tell how long their rounds will take.
+
+    What is in the folder already is not run again.
+    """
+    begun = time.monotonic()
     jobs, sides = context.collected.jobs, context.options.sides
     context.progress(0, len(jobs) * len(sides), "")
-    begun, how = time.monotonic(), setup_of(context.options)
+    how = setup_of(context.options)
     if watch is not None and watch.is_asked is not None:
         # A program is judged when it has run on all sides, so these run side by side.
         how = how.model_copy(update={"processes": how.processes or len(sides)})
     recorded = run_sides(
         jobs, sides, context.folder, how, progress=context.progress, stops_after=watch or _never
     )
-    seconds = time.monotonic() - begun
     has_stopped = watch is not None and watch.has_stopped
     records = {
         number: {side: recorded[number, side] for side in sides if (number, side) in recorded}
@@ -59,14 +73,17 @@ def measure(context: Context, watch: FinishedPrograms | None = None) -> Context:
     if has_stopped:  # what has not run on all sides is left out
         records = {n: each if len(each) == len(sides) else {} for n, each in records.items()}
     measured = replace(context, records=records, has_stopped=has_stopped)
+    has_begun = context.files.rounds.exists()
+    if context.options.rounds and not (has_stopped or has_begun) and to_time(measured):
+        context.announce(_estimate(time.monotonic() - begun, context))
+    return measured
+
+
+def to_time(context: Context) -> list[Job]:
+    """Return the jobs of the programs that all sides could run."""
+    jobs, records, sides = context.collected.jobs, context.records, context.options.sides
     has_all = all(len(records[job.number]) == len(sides) for job in jobs)
-    timed = [job for job in jobs if has_all and not _has_failed(records[job.number])]
-    samples: dict[int, tuple[TimeSamples, ...]] = {}
-    if not has_stopped:
-        if context.options.rounds and timed:
-            context.announce(_estimate(seconds, context))
-        samples = time_sides(timed, measured)
-    return replace(measured, samples=samples, again=measure_again(timed, measured))
+    return [job for job in jobs if has_all and not _has_failed(records[job.number])]
 
 
 def _never(number: int, records: Mapping[Side, Recorded]) -> bool:
@@ -102,20 +119,25 @@ def time_sides(jobs: Sequence[Job], context: Context) -> dict[int, tuple[TimeSam
 
         time_sides(jobs, Context(collected, CampaignOptions(rounds=5), folder))
     """
-    options, turns = context.options, []
-    running = options.once_more(memory_limit=None)
-    processes = [
-        (turn, side) for turn in range(2 * options.rounds) for side in _order(options.sides, turn)
-    ]
-    for done, (turn, side) in enumerate(processes):
-        said = f"round {turn // 2 + 1} of {options.rounds}: {side}"
-        context.progress(done, len(processes), said)
-        turns.append(run_sides(jobs, [side], turn_folder(context.files.rounds, turn), running))
-        if len(turns[-1]) < len(jobs):  # the folder takes no more
-            break
-    if processes:
-        context.progress(len(processes), len(processes), "")
+    turns: list[dict[tuple[int, Side], Recorded]] = []
+    for turn in range(2 * context.options.rounds):
+        for side in in_turns(context.options.sides, turn):
+            turns.append(take_turn(jobs, context, turn, side))
+            if len(turns[-1]) < len(jobs):  # the folder takes no more
+                return samples_of(turns)
     return samples_of(turns)
+
+
+def take_turn(
+    jobs: Sequence[Job], context: Context, turn: int, side: Side
+) -> dict[tuple[int, Side], Recorded]:
+    """Run every job on one side in a turn of the rounds; one that is in the folder is read."""
+    options = context.options
+    done = turn * len(options.sides) + in_turns(options.sides, turn).index(side)
+    said = f"round {turn // 2 + 1} of {options.rounds}: {side}"
+    context.progress(done, 2 * options.rounds * len(options.sides), said)
+    folder = turn_folder(context.files.rounds, turn)
+    return run_sides(jobs, [side], folder, options.once_more(memory_limit=None))
 
 
 def samples_of(
@@ -137,8 +159,9 @@ def samples_of(
     return {number: tuple(each) for number, each in samples.items()}
 
 
-def _order(sides: Sequence[Side], turn: int) -> Sequence[Side]:
-    return sides if turn % 2 == 0 else sides[::-1]
+def in_turns(compared: Sequence[_Compared], turn: int) -> Sequence[_Compared]:
+    """Return what is compared in the order of a turn: A B, then B A."""
+    return compared if turn % 2 == 0 else compared[::-1]
 
 
 def _seconds(observations: Sequence[Observation], metric: Metric) -> tuple[float, ...]:

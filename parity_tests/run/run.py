@@ -16,6 +16,7 @@ from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.records import log, truth_of
 from parity_tests.judge import beyond_doubt
+from parity_tests.judge.timing import growth_of
 from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.protocol import Progress
 from parity_tests.run.asking_for_hazards import with_reads_in_calls
@@ -109,16 +110,14 @@ def run(
         run(["my_model.py:step"], CampaignOptions(sides=("legacy", "simplified"))).verdict
     """
     with campaign_folder(options.resume) as folder:
-        collected = collect(targets, folder, options.time_limit, options.select)
-        jax = collected.environment.jax
-        options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
-        check_same_campaign(folder, collected.listing, setup_of(options))
-        context, taken = Context(collected, options, folder, progress, announce), {}
+        context, taken = prepared(targets, options, folder, progress, announce), {}
+        collected, options = context.collected, context.options
         if options.only_changed is not None:
             taken = unchanged_since(options.only_changed, context)
             context = replace(context, collected=without(collected, taken))
         with kept_run(targets, context) as kept:
-            if options.rounds and context.collected.jobs and stops_after is None:
+            has_begun = context.files.rounds.exists()
+            if options.rounds and context.collected.jobs and not (has_begun or stops_after):
                 what = counted(options.rounds, "round")
                 announce(f"{what}: a first pass will tell how long they take")
             if kept is not None:
@@ -134,19 +133,39 @@ def run(
     return result
 
 
+def prepared(
+    targets: Sequence[str],
+    options: CampaignOptions,
+    folder: Path,
+    progress: Progress,
+    announce: Announce,
+) -> Context:
+    """List the programs of a campaign, and make its folder one of this campaign.
+
+    Raises `TargetError`, `SidesError` and `ResumeError`.
+    """
+    collected = collect(targets, folder, options.time_limit, options.select)
+    jax = collected.environment.jax
+    options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
+    check_same_campaign(folder, collected.listing, setup_of(options))
+    return Context(collected, options, folder, progress, announce)
+
+
 def _judged(context: Context, passes: Sequence[Pass]) -> Campaign:
     """Judge what was measured: its sides are compared, and looked into where they differ."""
     drafts = compare_sides(context)
     for each_pass in passes:
         drafts = each_pass(drafts, context)
     told = [draft for number, draft in enumerate(drafts) if context.is_told(number)]
+    rows = tuple(draft.row(conclude(draft.findings, context.pairs)) for draft in told)
     return Campaign(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=context.collected.environment,
         provenance=_waiting(context) if context.options.steady_calls else (),
         settings=settings_of(context.options),
         sides=context.options.sides,
-        programs=tuple(draft.row(conclude(draft.findings, context.pairs)) for draft in told),
+        programs=rows,
+        growth=growth_of(rows),
         not_run=tuple(
             each.name for number, each in enumerate(drafts) if not context.is_told(number)
         ),

@@ -24,7 +24,7 @@ from reports.document import (
     with_rows,
 )
 from reports.rows import Campaign, Environment, ProgramRow, Side, answer_of, worst_first
-from reports.views import flip, measured, overview, program
+from reports.views import flip, growth, measured, overview, program
 from reports.views.causes import QUIET, Cause, Standing, listed, of_pipelines, standings
 from reports.views.flip import sides_of
 from reports.views.ledger import hazards, ledger, shown_by
@@ -43,7 +43,13 @@ def document(campaign: Campaign) -> Document:
     return Document(
         answer=_answer(campaign),
         tone=flip.ANSWER_TONES[headline.flip] if headline.flip else tone,
-        lines=tuple(f"{line}." for line in (*said, measured_with, *campaign.provenance)),
+        lines=tuple(
+            f"{line}."
+            for line in (
+                *(*said, measured_with, *campaign.provenance),
+                *growth.lines([("", campaign)]),
+            )
+        ),
         parts=(
             *_blocks(campaign, found),
             Items(tuple(_words(campaign, found)), "words"),

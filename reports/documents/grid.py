@@ -26,7 +26,7 @@ from reports.document import (
 from reports.rows import Environment, Failure, MeasuredWith, ProgramRow, Side
 from reports.rows.grid import Grid, VersionAnswer
 from reports.rows.grid_row import GridRow, GridVersion, VersionChange
-from reports.views import flip
+from reports.views import flip, growth
 from reports.views.grid_cells import (
     SIDE_LINES,
     alike,
@@ -34,6 +34,7 @@ from reports.views.grid_cells import (
     is_quiet,
     legend,
     lines,
+    times_of,
     tone_of,
     worst_first,
 )
@@ -243,6 +244,7 @@ def _notes(grid: Grid) -> tuple[str, ...]:
         "Counters are shown with each program, and judged by nobody.",
         "On the HTML page a cell shows what is behind its word when pointed at.",
         *((f"{apart[:1].upper()}{apart[1:]}.",) if apart else ()),
+        *(f"{line}." for line in growth.lines(grid.campaigns)),
     )
 
 
@@ -296,8 +298,8 @@ def _across(changes: Sequence[VersionChange]) -> Table:
             SIDE_LINES[each.side],
             each.before,
             each.after,
-            Cell(each.outcome, tone=tone_of(each.outcome)),
-            each.detail,
+            Cell(each.news or each.outcome, tone=tone_of(each)),
+            "; ".join(filter(None, (each.detail, times_of(each)))),
             "; ".join(each.causes),
             each.by_numbers or NOTHING,
         )

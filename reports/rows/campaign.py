@@ -12,6 +12,7 @@ from typing import Any, Self
 
 from pydantic import computed_field, model_validator
 
+from reports.rows.comparison import Growth
 from reports.rows.experiments import Sweep
 from reports.rows.headline import Headline, headline
 from reports.rows.program_row import VERDICTS, Environment, ProgramRow, Verdict
@@ -36,6 +37,7 @@ class Campaign(Row):
     settings: dict[str, str] | None = None
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
+    growth: tuple[Growth, ...] = ()  # of programs with sizes, where times were taken in rounds
     not_run: tuple[str, ...] = ()  # names of programs that `run -x` left out
     sweeps: tuple[Sweep, ...] = ()  # over the embed threshold, at most one of a program
 

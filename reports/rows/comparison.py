@@ -74,3 +74,25 @@ class TimeComparison(Row):
     p_value: float | None  # Mann-Whitney, corrected over the programs
     margin: float  # how far a side is from itself, as a ratio less 1
     samples: tuple[int, int]
+
+
+class Growth(Row):
+    """How the time of a stage grows with the size n of a program: as n to the power `exponent`.
+
+    It is that from the smaller to the larger of `sizes`, the two largest that were measured. `low`
+    and `high` are None for too few samples.
+    """
+
+    program: str  # without the size
+    side: Side
+    metric: TimeMetric
+    sizes: tuple[int, int]
+    exponent: float
+    low: float | None
+    high: float | None
+    samples: int  # of each size, in pairs: one process takes both
+
+    @property
+    def is_known(self) -> bool:
+        """Whether the samples tell one power from the next."""
+        return self.low is not None and self.high is not None and self.high - self.low <= 1

@@ -17,7 +17,7 @@ from reports.rows.campaign import Campaign
 from reports.rows.claims import ANSWERS, Answer, answer_of
 from reports.rows.flip import FlipReason, HazardKind
 from reports.rows.grid import Grid
-from reports.rows.grid_row import CellState, GridRow, VersionChange, VersionOutcome
+from reports.rows.grid_row import CellState, GridRow, VersionChange
 from reports.rows.headline import agreement_of
 from reports.rows.program_row import ProgramRow
 from reports.rows.proofs import ProgramProof, Proofs
@@ -277,7 +277,7 @@ DEFAULT_RULES, DEFAULT_RULES_OF_PROOFS = parse(DEFAULT), parse(DEFAULT_OF_PROOFS
 
 # What a user of the side would see who goes from one version to the other. A failure that is gone
 # and outputs that are equal within the tolerance are none.
-_CHANGED: tuple[VersionOutcome, ...] = ("different", "new failure", "another failure")
+_CHANGED = ("different", "new failure", "another failure", "slower")
 _RAN: tuple[CellState, ...] = ("judged", "not asked")
 
 
@@ -314,13 +314,13 @@ def changes_that_break(grid: Grid, rule: FailRule, program: str) -> list[Version
     return [
         each
         for each in _changes(grid, rule)
-        if each.program == program and each.outcome in (*_CHANGED, "not compared")
+        if each.program == program and each.news in (*_CHANGED, "not compared")
     ]
 
 
 def _by_status(grid: Grid, rule: FailRule) -> Iterator[tuple[Status, tuple[str, ...]]]:
     found = _changes(grid, rule)
-    changed = [each.program for each in found if each.outcome in _CHANGED]
+    changed = [each.program for each in found if each.news in _CHANGED]
     unknown = [each.program for each in found if each.outcome == "not compared"]
     lost = [row.name for row in grid.programs if _is_lost(row)]
     yield "difference", tuple(dict.fromkeys(changed))

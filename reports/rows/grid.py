@@ -13,7 +13,7 @@ from typing import Any
 
 from pydantic import computed_field, model_validator
 
-from reports.rows.campaign import SCHEMA_VERSION
+from reports.rows.campaign import SCHEMA_VERSION, Campaign
 from reports.rows.grid_row import VERSION_OUTCOMES, GridRow, GridVersion, VersionChange, grid_rows
 from reports.rows.headline import FLIP_ANSWERS, FlipAnswer, listed_names
 from reports.rows.row import Row, Side
@@ -118,8 +118,8 @@ def _left_alone(changes: Sequence[VersionChange]) -> str:
         same = "every program gives equal outputs on all versions, or fails alike"
         return f"flag left alone: {same} (programs: {total:,})"
     told = []
-    for outcome in reversed(VERSION_OUTCOMES):
-        names = list(dict.fromkeys(each.program for each in news if each.outcome == outcome))
+    for outcome in (*reversed(VERSION_OUTCOMES), "slower", "faster"):
+        names = list(dict.fromkeys(each.program for each in news if each.news == outcome))
         if names:
             told.append(f"{outcome}: {len(names):,}{listed_names(names)}")
     changed = len({each.program for each in news})
@@ -160,8 +160,12 @@ class Grid(Row):
     @property
     def sides(self) -> tuple[Side, ...]:
         """The sides that any of the campaigns ran, each once."""
-        campaigns = [each.campaign for each in self.versions if each.campaign]
-        return tuple(dict.fromkeys(side for each in campaigns for side in each.sides))
+        return tuple(dict.fromkeys(side for _, each in self.campaigns for side in each.sides))
+
+    @property
+    def campaigns(self) -> list[tuple[str, Campaign]]:
+        """The campaigns that there are, each with the label of its version."""
+        return [(each.label, each.campaign) for each in self.versions if each.campaign]
 
     def changes_of(self, program: str) -> tuple[VersionChange, ...]:
         """Return what changed for a program from version to version."""

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Literal, get_args
 
 from reports.rows.campaign import Campaign
-from reports.rows.comparison import Comparison
+from reports.rows.comparison import Comparison, TimeComparison
 from reports.rows.flip import FlipOutcome, FlipVerdict, ReasonKind
 from reports.rows.program_row import ProgramRow
 from reports.rows.row import Row, Side
@@ -45,11 +45,28 @@ class VersionChange(Row):
     by_numbers: str = ""
     judged: tuple[Comparison, ...] = ()  # of outputs, their types and placement, and of effects
     counters: tuple[Comparison, ...] = ()  # that are not equal: shown, and judged by nobody
+    times: tuple[TimeComparison, ...] = ()  # judged where both versions took them in turns
+    # What an other time comes from, by the modules: "the optimised module is the same, ..."
+    cause_of_times: str = ""
+
+    @property
+    def other_times(self) -> tuple[TimeComparison, ...]:
+        """The stages that take more than twice the time, then those that take less than half."""
+        slower = [each for each in self.times if each.verdict == "slower" and (each.low or 0) > 2]
+        faster = [e for e in self.times if e.verdict == "faster" and (e.high or 1) < 1 / 2]
+        return (*slower, *faster)
+
+    @property
+    def news(self) -> str:
+        """What a user should know who goes from the one version to the other; "" for nothing."""
+        if self.outcome not in ("equal", "within tolerance", "same failure"):
+            return self.outcome
+        return next((each.verdict for each in self.other_times), "")
 
     @property
     def is_news(self) -> bool:
         """Whether a user should know of it who goes from the one version to the other."""
-        return self.outcome not in ("equal", "within tolerance", "same failure")
+        return bool(self.news)
 
 
 # Why a cell has no verdict, where it has none.

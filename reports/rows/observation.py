@@ -245,6 +245,7 @@ class ExecutableCounts(Row):
     serialized_bytes: int | None
     devices: int = 1  # of this process, that it runs on
     flops: int | None = None  # XLA's count for one call, special functions counted as one
+    digest: str = ""  # of the optimised module as it is printed, but for metadata and names
 
 
 class HostMemory(Row):

@@ -56,6 +56,12 @@ class ProgramRow(Row):
     proved_only: bool = False
 
     @property
+    def size(self) -> tuple[str, int] | None:
+        """The name without its size, and the size, of a program that declares sizes."""
+        name, _, n = self.name.rpartition(".n")
+        return (name, int(n)) if f"n={n}" in self.tags else None
+
+    @property
     def is_proof_alone(self) -> bool:
         """Whether it is proved, was not run, and its contract says nothing against it."""
         return (

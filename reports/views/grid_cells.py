@@ -22,6 +22,7 @@ from reports.rows.grid_row import (
     VersionChange,
     VersionOutcome,
 )
+from reports.views.figures import humanise_ratio
 from reports.views.texts import cut
 
 _TITLE_LENGTH = 500
@@ -63,6 +64,7 @@ _CHANGES: dict[VersionOutcome, _Word] = {
     "different": ("differs", "bad"),
     "new failure": _BREAKS,
 }
+_TIMES: dict[str, _Word] = {"slower": ("slower", "warn"), "faster": ("faster", "note")}
 
 # Each word, and its meaning in the line of the flip and in the line of a side.
 LEGEND: dict[str, tuple[str, str]] = {
@@ -83,6 +85,8 @@ LEGEND: dict[str, tuple[str, str]] = {
     "close": ("", "equal within the tolerance"),
     "fixed": ("", "it works, and failed before"),
     "other": ("", "it fails in another way"),
+    "slower": ("", "equal, in more than twice the time of the version before"),
+    "faster": ("", "equal, in less than half the time of the version before"),
     "-": ("no flip was judged", "it was not run"),
 }
 
@@ -155,6 +159,7 @@ def alike(grid: Grid, rows: Sequence[GridRow]) -> list[list[GridRow]]:
                 e.causes,
                 e.by_numbers,
                 e.detail if e.outcome != "equal" else "",
+                times_of(e),
             )
             for e in grid.changes_of(row.name)
         )
@@ -174,9 +179,13 @@ def is_quiet(grid: Grid, row: GridRow) -> bool:
     return safe and not any(each.is_news for each in grid.changes_of(row.name))
 
 
-def tone_of(outcome: VersionOutcome) -> Tone:
+def tone_of(change: VersionChange) -> Tone:
     """Return how a reader should take what a version changes."""
-    return _CHANGES[outcome][1]
+    return _word_of(change)[1]
+
+
+def _word_of(change: VersionChange) -> _Word:
+    return _TIMES.get(change.news) or _CHANGES[change.outcome]
 
 
 def first_changed(change: FlipChange) -> str:
@@ -195,13 +204,37 @@ def first_changed(change: FlipChange) -> str:
 def said_of(change: VersionChange) -> str:
     """Say what changed between two versions, from which inputs on, and in which stage of JAX.
 
+    Another time stands first: the rest may be cut.
+
     Example::
 
         said_of(change) == "0.10.2 to 0.11.2: equal: bitwise equal; traced and lowered alike"
     """
     causes = f" (inputs: {'; '.join(change.causes)})" if change.causes else ""
     stage = f"; {change.by_numbers}" if change.by_numbers else ""
-    return f"{change.before} to {change.after}: {change.outcome}: {change.detail}{causes}{stage}"
+    times = f"{times_of(change)}; " if change.other_times else ""
+    outcome = f"{change.outcome}: {change.detail}{causes}{stage}"
+    return f"{change.before} to {change.after}: {times}{outcome}"
+
+
+def times_of(change: VersionChange) -> str:
+    """Say which stages take another time on the second version, and why; "" for none.
+
+    Where calls do, the first one and the dispatch are not told besides.
+
+    Example::
+
+        times_of(change) == "call takes 512x (487x to 530x): the optimised module is the same, ..."
+    """
+    is_of_calls = any(each.metric == "call" for each in change.other_times)
+    told = [
+        f"{each.metric} takes {humanise_ratio(each.ratio)} "
+        f"({humanise_ratio(each.low or 0)} to {humanise_ratio(each.high or 0)})"
+        for each in change.other_times
+        if not (is_of_calls and each.metric in ("first call", "dispatch"))
+    ]
+    cause = f": {change.cause_of_times}" if is_of_calls and change.cause_of_times else ""
+    return f"{', '.join(told)}{cause}"
 
 
 def counters_of(change: VersionChange) -> Iterator[str]:
@@ -238,7 +271,7 @@ def _changed(changes: Sequence[VersionChange]) -> Cell | None:
     if not changes:
         return None
     worst = max(changes, key=lambda each: VERSION_OUTCOMES.index(each.outcome))
-    word, tone = _CHANGES[worst.outcome]
+    word, tone = _word_of(worst)
     return Cell(word, cut("; ".join(map(said_of, changes)), _TITLE_LENGTH), tone)
 
 

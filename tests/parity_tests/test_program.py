@@ -3,7 +3,7 @@ import functools
 import jax
 import pytest
 
-from parity_tests.program import ProgramError, from_function, mark_of, program
+from parity_tests.program import ProgramError, each_size, from_function, mark_of, program
 
 
 def test_a_marked_function_is_returned_unchanged():
@@ -114,3 +114,34 @@ def test_the_source_is_relative_below_the_working_directory(monkeypatch, request
     assert from_function(here, "m:here").source == f"test_program.py:{line}"
     monkeypatch.chdir("/")
     assert from_function(here, "m:here").source == f"{str(request.path)[1:]}:{line}"
+
+
+def test_a_factory_with_sizes_is_a_program_of_each(tmp_path):
+    @program(sizes=(10, 40), tags=("slow",))
+    def loop(n):
+        "Count to n."
+        return (lambda x: x * n), (3,)
+
+    small, large = each_size(loop, "m:loop")
+    assert (small.name, small.target, small.summary) == ("loop.n10", "m:loop.n10", "Count to n.")
+    assert (large.tags, large.source) == (("slow", "n=40"), small.source)
+    function, args, _ = large.build()
+    assert function(*args) == 120
+    assert loop(2)[1] == (3,)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "function", "args"),
+    [
+        ((10,), lambda n: (abs, (n,)), None),
+        ((10, 10), lambda n: (abs, (n,)), None),
+        ((0, 10), lambda n: (abs, (n,)), None),
+        (("a", "b"), lambda n: (abs, (n,)), None),
+        ((10, 20), lambda: (abs, (3,)), None),
+        ((10, 20), lambda n, m: (abs, (3,)), None),
+        ((10, 20), lambda n: n, (3,)),
+    ],
+)
+def test_sizes_that_show_no_growth_are_refused(sizes, function, args):
+    with pytest.raises(ProgramError, match=r"has sizes=\(.*: these are two integers above 0"):
+        program(sizes=sizes, args=args)(function)

@@ -252,3 +252,17 @@ def test_no_target_is_the_corpus_and_a_missing_library_a_reason(corpus):
 def test_a_missing_library_of_the_users_is_an_error(corpus):
     with pytest.raises(TargetError, match="a_library_that_is_not_installed"):
         targets.load(["planted_package.needs"])
+
+
+def test_sizes_of_a_program_are_targets(tmp_path):
+    file = tmp_path / "sized.py"
+    file.write_text(
+        "import parity_tests\n@parity_tests.program(sizes=(10, 40))\n"
+        "def loop(n):\n    return abs, (n,)\n"
+    )
+    both = [f"{file}:loop.n10", f"{file}:loop.n40"]
+    assert [each.target for each in targets.load([str(file)])] == both
+    assert [each.target for each in targets.load([f"{file}:loop"])] == both
+    assert targets.load_one(both[1]).build() == (abs, (40,), {})
+    with pytest.raises(TargetError, match=r"sized.py:loop has sizes: name one, as .*loop.n10"):
+        targets.load_one(f"{file}:loop")

@@ -2,15 +2,19 @@
 
 import json
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import built_grids as built
 import pytest
 
 from parity_tests.cli import app, last_failed
+from parity_tests.cli import run as run_command
+from parity_tests.cli.run_versions import first_change
 from parity_tests.run import each_version
 from parity_tests.run.each_version import EachVersion, Interpreter
 from reports.output.json_file import load_result
+from reports.rows import TimeComparison
 from reports.rows.grid_row import GridVersion
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -191,6 +195,115 @@ def test_what_failed_on_any_version_is_remembered(canned, monkeypatch):
     [(rows, names)] = remembered
     assert [row.name for row in rows] == ["steady"]
     assert names == {"steady"}
+
+
+# -- --jax A..B ------------------------------------------------------------------------------------
+
+
+RELEASES = [f"0.11.{number}" for number in range(9)]
+
+
+@pytest.fixture
+def search(monkeypatch):
+    """Searches releases, of which one is the first slow one; returns the grids that were run."""
+
+    def of(first_slow, *arguments, gap=""):
+        ran = []
+
+        def run_each(targets, options, interpreters, **_):
+            labels = [each.label for each in interpreters]
+            ran.append(([each.removeprefix("0.11.") for each in labels], options.resume))
+            measured = [each for each in labels if each != gap]
+            changes = [
+                built.change("steady", before, after, "equal", times=(SLOWER,))
+                for before, after in pairwise(measured)
+                if before < first_slow <= after
+            ]
+            return EachVersion(built.of(*map(safe, measured), changes=changes))
+
+        monkeypatch.setattr(run_command, "releases_of", lambda jax: RELEASES)
+        monkeypatch.setattr(
+            run_command, "pythons_of", lambda context, jax, with_: tuple(map(Path, jax.split(",")))
+        )
+        monkeypatch.setattr(run_command, "interpreters", lambda paths, **_: list(paths))
+        monkeypatch.setattr(each_version, "run_each", run_each)
+        monkeypatch.setattr(
+            each_version,
+            "interpreters_at",
+            lambda paths: [Interpreter(each, each.name, each.name) for each in paths],
+        )
+        code = app.main(["run", "x", "--jax", "0.11.0..0.11", *arguments])
+        return code, ran
+
+    return of
+
+
+SLOWER = TimeComparison(
+    metric="call", left="jax-simplified", right="jax-simplified", verdict="slower", ratio=9.0,
+    low=8.0, high=10.0, p_value=0.001, margin=0.05, samples=(10, 10),
+)  # fmt: skip
+
+
+def test_the_first_release_is_found_by_halves(search, capsys):
+    code, ran = search("0.11.6", "--rounds", "5")
+    assert code == 0
+    assert ran == [(list("048"), None), (list("468"), None), (list("456"), None)]
+    out = capsys.readouterr().out
+    assert out.endswith("the first release that changes something is 0.11.6, after 0.11.5\n")
+    assert "call takes 9.00x (8.00x to 10.0x)" in out
+    assert search("0.11.6", "--fail-on", "version-change")[0] == 1
+
+
+def test_without_rounds_what_was_run_is_kept(search):
+    _, ran = search("0.11.1")
+    assert [labels for labels, _ in ran] == [list("048"), list("024"), list("012")]
+    assert len({resume for _, resume in ran}) == 1
+    assert ran[0][1] is not None
+
+
+def test_a_search_that_finds_nothing_says_so(search, capsys):
+    _, ran = search("0.12")
+    assert [labels for labels, _ in ran] == [list("048")]
+    assert "no release changes anything, of those that were run: 0.11.0, 0.11.4, 0.11.8" in (
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize("option", [["-x"], ["--save", "A.json"], ["--resume", "kept"]])
+def test_a_search_refuses_what_it_cannot_serve(search, option, capsys):
+    code, ran = search("0.11.6", *option)
+    assert (code, ran) == (4, [])
+    assert f"and {option[0]}: releases are searched by halves" in capsys.readouterr().err
+
+
+OF_FOUR = ["0.9.2", "0.10.2", "0.11.1", "0.11.2"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "flips", "found"),
+    [
+        ([], "safe safe safe", None),
+        ([("0.10.2", "0.11.1", "different")], "safe safe safe", (1, 2)),
+        ([("0.9.2", "0.11.2", "equal")], "safe safe different", (2, 3)),
+        ([("0.10.2", "0.11.1", "new failure")], "different different safe", (0, 1)),
+        ([("0.11.1", "0.11.2", "fixed failure"), ("0.10.2", "0.11.2", "different")],
+         "safe safe safe", (2, 3)),
+    ],
+)  # fmt: skip
+def test_the_first_change_of_some_releases_is_found(changed, flips, found):
+    outcomes = dict(zip(OF_FOUR, ["safe", *flips.split()], strict=True))
+    versions = [built.version(each, built.program("steady", outcomes[each])) for each in OF_FOUR]
+    changes = [built.change("steady", *each) for each in changed]
+    assert first_change(built.of(*versions, changes=changes), OF_FOUR) == found
+
+
+def test_releases_that_cannot_be_run_are_no_first_ones(search, capsys):
+    """The middle one has no campaign: something changes between the ends, and no more is known."""
+    _, ran = search("0.11.6", gap="0.11.4")
+    assert [labels for labels, _ in ran] == [list("048")]
+    assert "something changes between 0.11.0 and 0.11.8, and none between them was run" in (
+        capsys.readouterr().out
+    )
 
 
 def test_two_interpreters_with_one_jax_agree(good_file, tmp_path):

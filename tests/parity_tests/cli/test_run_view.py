@@ -1,10 +1,20 @@
 import io
 import itertools
 
+import built_grids as built
+import pytest
 from rich.console import Console
 
 from parity_tests.cli import run_view
-from reports.rows import FLIP_OUTCOMES, VERDICTS, Comparison, FlipReason, FlipVerdict
+from reports.rows import (
+    FLIP_OUTCOMES,
+    VERDICTS,
+    Comparison,
+    ExecutableCounts,
+    FlipReason,
+    FlipVerdict,
+    TimeComparison,
+)
 from reports.views import texts
 
 
@@ -230,3 +240,38 @@ def test_every_verdict_is_printed_in_colour_and_reads_the_same_without(faults):
         assert texts.visible(printed[0]) == printed[1]
         assert outcome in printed[1]
         assert verdict in printed[1]
+
+
+@pytest.mark.parametrize(
+    ("digests", "metric", "is_said"),
+    [
+        ("dd", "call", True),
+        ("de", "call", False),
+        ("dd", "compile", False),
+        ("d", "call", False),
+        (["", ""], "call", False),
+    ],
+)
+def test_of_one_module_that_takes_another_time_it_is_said(digests, metric, is_said):
+    row = built.program("loop")
+    observations = tuple(
+        seen.model_copy(update={"executable": executable(digest)})
+        for seen, digest in itertools.zip_longest(row.observations, digests)
+    )
+    slower = TimeComparison(
+        metric=metric, left=built.STOCK[0], right=built.STOCK[1], verdict="slower", ratio=3.0,
+        low=2.9, high=3.1, p_value=0.001, margin=0.05, samples=(10, 10),
+    )  # fmt: skip
+    timed = row.model_copy(update={"observations": observations, "times": (slower,)})
+    text = printed(built.version("0.10.2", timed).campaign, "loop")
+    said = f"in {metric} of loop: 3.00 times (2.90 to 3.10)"
+    assert said in text
+    assert (f"{said}; the optimised module is the same, the time is not" in text) == is_said
+
+
+def executable(digest):
+    if digest is None:
+        return None
+    return ExecutableCounts(
+        instructions=3, fusions=1, constants=0, constant_bytes=0, serialized_bytes=9, digest=digest
+    )

@@ -9,12 +9,13 @@ import pytest
 from parity_tests.environments import find_python
 from parity_tests.environments.find_python import (
     NoPythonError,
+    between,
     checked,
     find,
     minors_for,
     newer_than,
     newest,
-    newest_on_index,
+    on_index,
 )
 
 FILE = Path(find_python.__file__)
@@ -161,12 +162,34 @@ def test_the_index_is_asked_through_pip(tmp_path):
     python = tmp_path / "python"
     python.write_text("#!/bin/sh\nprintf 'jax (0.13.1)\\nAvailable versions: 0.13.1, 0.12.0\\n'\n")
     python.chmod(0o755)
-    assert newest_on_index(str(python)) == "0.13.1"
+    assert on_index(str(python)) == ["0.13.1", "0.12.0"]
     python.write_text(
         "#!/bin/sh\necho 'ERROR: No matching distribution found for jax' >&2; exit 1\n"
     )
-    assert newest_on_index(str(python)) == ""
-    assert newest_on_index(str(tmp_path / "gone")) == ""
+    assert on_index(str(python)) == []
+    assert on_index(str(tmp_path / "gone")) == []
+
+
+LISTED = ["0.12.0.1", "0.12.0", "0.12.0rc1", "0.11.1", "0.11.0", "0.10.2", "0.6.2"]
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "found"),
+    [
+        ("0.11.0", "0.12.0", ["0.11.0", "0.11.1", "0.12.0", "0.12.0.1"]),
+        ("0.10", "0.11", ["0.10.2", "0.11.0", "0.11.1"]),
+        ("0.11.1", "0.12.0.1", ["0.11.1", "0.12.0", "0.12.0.1"]),
+    ],
+)
+def test_the_releases_of_a_range_are_those_of_the_index(first, last, found):
+    assert between(first, last, LISTED) == found
+
+
+def test_a_range_has_two_releases():
+    with pytest.raises(NoPythonError, match=r"no two releases of JAX from 0.12.1 to 0.13"):
+        between("0.12.1", "0.13", LISTED)
+    with pytest.raises(NoPythonError, match="has no flag"):
+        between("0.6.2", "0.12", LISTED)
 
 
 def run_file(*arguments):

@@ -1,5 +1,7 @@
 """What one side makes of a program on two versions of JAX: each kind of change, planted once."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,11 @@ from reports.rows import (
     ExecutableCounts,
     Failure,
     JaxprCounts,
+    MeasuredWith,
     Observation,
     OutputLeaf,
     StageTimes,
+    TimeComparison,
 )
 from reports.rows.calls import Effect, Effects
 from reports.rows.observation import Numbers, ProgramNumber
@@ -261,3 +265,68 @@ def test_another_source_is_named_as_a_cause():
     ):
         [change] = judged(evidence(), after, digest="another")
         assert change.causes == causes
+
+
+# -- times -----------------------------------------------------------------------------------------
+
+
+def compiled(digest, jaxlib="0.11.0", *, jaxpr="j", module="m"):
+    """Evidence with this optimised module, and these digests of what comes before it."""
+    counts = ExecutableCounts(
+        instructions=3, fusions=1, constants=0, constant_bytes=0, serialized_bytes=9, digest=digest
+    )
+    found = numbered(jaxpr, module)
+    told = MeasuredWith(python="3.13.0", jax=jaxlib, jaxlib=jaxlib, backend="cpu")
+    update = {"executable": counts, "measured_with": told}
+    return replace(found, observation=found.observation.model_copy(update=update))
+
+
+SAME = "the optimised module is the same, the time is not"
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (
+            compiled("d", "0.11.1"),
+            f"{SAME}: jaxlib, how it compiles or runs a module (0.11.0 and 0.11.1)",
+        ),
+        (compiled("d"), f"{SAME}, and jaxlib is 0.11.0 in both: what calls it"),
+        (compiled("e"), "lowered alike, and the optimised module is another: XLA"),
+        (compiled("e", module="n"), "lowered otherwise: JAX"),
+        (compiled("e", jaxpr="k", module="n"), "traced otherwise: JAX"),
+        (compiled("e", jaxpr=""), ""),
+        (compiled("", jaxpr=""), ""),
+    ],
+)
+def test_the_modules_say_where_another_time_comes_from(after, said):
+    [change] = judged(compiled("d"), after)
+    assert change.cause_of_times == said
+
+
+def test_modules_that_were_not_printed_say_nothing():
+    [change] = judged(compiled("", jaxpr=""), compiled("", "0.11.1", jaxpr=""))
+    assert change.cause_of_times == ""
+
+
+def timed(verdict, low, high, side="jax-simplified", metric="call"):
+    return TimeComparison(
+        metric=metric, left=side, right=side, verdict=verdict, ratio=(low * high) ** 0.5, low=low,
+        high=high, p_value=0.001, margin=0.05, samples=(10, 10),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("times", "news"),
+    [
+        (timed("slower", 2.1, 3.0), "slower"),
+        (timed("slower", 1.9, 3.0), ""),
+        (timed("faster", 0.2, 0.4), "faster"),
+        (timed("faster", 0.2, 0.6), ""),
+        (timed("inconclusive", 2.1, 30.0), ""),
+    ],
+)
+def test_another_time_is_news_beyond_a_factor_of_two(times, news):
+    [change] = judged(evidence(), evidence())
+    found = change.model_copy(update={"times": (times,)})
+    assert (found.news, found.is_news) == (news, bool(news))

@@ -2,6 +2,7 @@
 
 import math
 
+import built_grids
 import numpy as np
 import pytest
 
@@ -10,6 +11,7 @@ from parity_tests.judge.timing import (
     PairedRatio,
     Ratio,
     calibrate,
+    growth_of,
     judge_times,
     one_sided,
 )
@@ -123,3 +125,58 @@ def test_an_interval_of_pairs_needs_as_many_as_that_of_samples(pairs):
     paired = PairedRatio(np.arange(1.0, pairs + 1), np.arange(1.0, pairs + 1) * 3)
     assert paired.ratio == pytest.approx(3)
     assert math.isnan(paired.low) == math.isnan(paired.high) == (pairs < 8)
+
+
+# -- growth ----------------------------------------------------------------------------------------
+
+
+def sized(power, *, noise=0.05, sizes=(500, 2000, 8000), n=10, drift=0.0, seed=0):
+    """Programs of some sizes whose times grow with a power; `drift` slows whole processes."""
+    rng = np.random.default_rng(seed)
+    of_process = np.exp(drift * rng.standard_normal(n))
+    return [
+        built_grids.program(f"loop.n{size}").model_copy(
+            update={
+                "tags": (f"n={size}",),
+                "time_samples": (samples_of_process(rng, size**power, noise, of_process),),
+            }
+        )
+        for size in sizes
+    ]
+
+
+def samples_of_process(rng, seconds, noise, of_process):
+    times = 1e-9 * seconds * of_process * np.exp(noise * rng.standard_normal(len(of_process)))
+    return TimeSamples(side="jax-legacy", metric="call", seconds=tuple(times.tolist()))
+
+
+@pytest.mark.parametrize("power", [0.0, 1.0, 1.5, 2.0])
+def test_the_power_is_found_with_its_interval(power):
+    for seed in range(20):
+        [found] = growth_of(sized(power, seed=seed))
+        assert (found.program, found.sizes, found.samples) == ("loop", (2000, 8000), 10)
+        assert found.is_known
+        assert found.exponent == pytest.approx(power, abs=0.1)
+        assert found.low <= found.exponent <= found.high
+
+
+def test_what_slows_a_whole_process_is_not_in_the_power():
+    [found] = growth_of(sized(2.0, noise=0.01, drift=2.0))
+    assert found.high - found.low < 0.1
+
+
+def test_noise_decides_no_power():
+    found = [growth_of(sized(2.0, noise=3.0, seed=seed))[0] for seed in range(20)]
+    assert not any(each.is_known for each in found)
+
+
+def test_few_samples_and_pairs_that_do_not_match_decide_no_power():
+    [found] = growth_of(sized(2.0, n=4))
+    assert (found.low, found.high, found.is_known) == (None, None, False)
+    small, large = sized(2.0, sizes=(10, 40))
+    [samples] = large.time_samples
+    fewer = samples.model_copy(update={"seconds": samples.seconds[1:]})
+    assert growth_of([small, large.model_copy(update={"time_samples": (fewer,)})]) == ()
+    assert growth_of([small]) == ()
+    unsized = [each.model_copy(update={"tags": ()}) for each in (small, large)]
+    assert growth_of(unsized) == ()

@@ -64,3 +64,47 @@ def test_floating_point_operations_are_counted_and_none_are_zero():
         for fun in (lambda x: x, lambda x: x @ x, lambda x: jnp.tanh(x))
     ]
     assert of == [0, 2 * 4**3, 16]
+
+
+MODULE = """HloModule jit_f, is_scheduled=true, entry_computation_layout={(f32[])->f32[4]{0}}
+
+FileNames
+1 "/home/me/model.py"
+
+%body.1 (param_0.4: f32[4]) -> f32[4] {
+  %param_0.4 = f32[4]{0} parameter(0)
+  ROOT %add.3 = f32[4]{0} add(%param_0.4, %param_0.4), metadata={op_name="jit(f)/{x}" id=3}
+}
+
+ENTRY %main.4 (x.1: f32[4]) -> f32[4] {
+  %x.1 = f32[4]{0} parameter(0), metadata={op_name="x"}
+  ROOT %call.2 = f32[4]{0} call(%x.1), to_apply=%body.1, backend_config={"a":["1"]}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "is_same"),
+    [
+        ("add.3", "add.77", True),
+        ("body.1", "region_9.clone", True),
+        ("param_0.4", "p.1", True),
+        ('"jit(f)/{x}" id=3', '"jit(f)/}, " stack_frame_id=12', True),
+        ("/home/me/model.py", "/elsewhere.py", True),
+        ("add(%param_0.4, %param_0.4)", "add(%param_0.4)", False),
+        ("f32[4]{0} add", "f32[4]{0} multiply", False),
+        ('{"a":["1"]}', '{"a":["2"]}', False),
+        ("is_scheduled=true", "is_scheduled=false", False),
+        ("f32[4]", "f32[5]", False),
+    ],
+)
+def test_the_digest_leaves_out_names_and_metadata_alone(old, new, is_same):
+    assert old in MODULE
+    digest = optimised_hlo.digest_of(MODULE)
+    assert (optimised_hlo.digest_of(MODULE.replace(old, new)) == digest) == is_same
+
+
+def test_a_module_that_is_not_printed_has_no_digest():
+    assert optimised_hlo.digest_of("") == ""
+    compiled = jax.jit(lambda x: x + 1).lower(np.float32(1)).compile()
+    assert len(optimised_hlo.count(compiled).digest) == 64

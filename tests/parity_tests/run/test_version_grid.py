@@ -7,8 +7,11 @@ import pytest
 from parity_tests.evidence import values
 from parity_tests.evidence.saved import Members, Saved, save
 from parity_tests.evidence.values import Value
+from parity_tests.processes.protocol import Listing
 from parity_tests.run import each_version
 from parity_tests.run import run as campaign
+from parity_tests.run.collection import Collected
+from parity_tests.run.context import Context
 from parity_tests.run.each_version import (
     Interpreter,
     RanOn,
@@ -19,7 +22,9 @@ from parity_tests.run.each_version import (
 )
 from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
-from reports.rows import OutputLeaf
+from reports.rows import OutputLeaf, TimeSamples
+from reports.rows.fail_rules import broken_across, parse
+from reports.views.grid_cells import lines
 
 OPTIONS = CampaignOptions(sides=built.STOCK)
 
@@ -202,3 +207,86 @@ def test_a_campaign_that_cannot_be_saved_is_told_and_kept(campaigns, tmp_path):
     found = run_each([], OPTIONS, interpreters(tmp_path, "0.9.2", "0.10.2"))
     assert found.not_saved == ("no room",)
     assert [cell.flip for cell in found.grid.programs[0].cells] == ["safe", "safe"]
+
+
+# -- times from version to version -----------------------------------------------------------------
+
+
+def timed_on(folder, jax, factor, *, seed):
+    """A campaign whose calls take so many times 10 ms on the second side, ten processes each."""
+    result, array = campaign_on(jax)
+    rng = np.random.default_rng(seed)
+    rows = []
+    for row in result.programs:
+        samples = tuple(
+            TimeSamples(
+                side=side,
+                metric="call",
+                seconds=tuple(0.01 * times * np.exp(0.05 * rng.standard_normal(10))),
+            )
+            for side, times in zip(built.STOCK, (1, factor), strict=True)
+        )
+        rows.append(row.model_copy(update={"time_samples": samples}))
+    path = folder / f"{jax}.json"
+    save_with(path, result.model_copy(update={"programs": tuple(rows)}), array)
+    return RanOn(jax, jax, Saved.read(path))
+
+
+def test_times_taken_in_turns_are_judged_and_others_are_not(tmp_path):
+    found = [
+        timed_on(tmp_path, "0.9.2", 1, seed=1),
+        timed_on(tmp_path, "0.10.2", 1.05, seed=2),
+        timed_on(tmp_path, "0.11.2", 5, seed=3),
+    ]
+    grid = grid_of(found, timed_in_turns=True)
+    before, after = built.STOCK
+    assert [(each.side, each.after, each.outcome, each.news) for each in grid.changes] == [
+        (before, "0.10.2", "equal", ""),
+        (before, "0.11.2", "equal", ""),
+        (after, "0.10.2", "equal", ""),
+        (after, "0.11.2", "equal", "slower"),
+    ]
+    assert "slower: 1 (steady)" in grid.headline.left_alone
+    line = lines(grid, grid.programs[0])[2]
+    assert [cell.text for cell in line.cells] == ["first", "equal", "slower"]
+    assert "call takes " in line.cells[-1].title
+    assert [each.programs for each in broken_across(grid, parse("version-change"))] == [("steady",)]
+    assert not any(each.is_news or each.times for each in grid_of(found).changes)
+
+
+def test_rounds_of_all_versions_are_taken_in_turns(campaigns, tmp_path, monkeypatch):
+    """Each version runs once, then all take turns in its folder: A B B A, and so their sides."""
+    planned, ran = campaigns
+    planned |= {each: (each,) for each in ("0.9.2", "0.10.2")}
+    planned["0.11.2"] = TargetError("no module named flax")
+    turns = []
+
+    def prepared(targets, options, folder, progress, announce):
+        if isinstance(planned[options.python.name], TargetError):
+            raise planned[options.python.name]
+        return Context(Collected(Listing()), options, folder)
+
+    def run_once(context):
+        turns.append(f"once {context.options.python.name}")
+        return context
+
+    def take_turn(jobs, context, turn, side):
+        turns.append(f"{turn} {context.options.python.name} {side}")
+        assert context.folder.name == context.options.python.name
+
+    monkeypatch.setattr(campaign, "prepared", prepared)
+    monkeypatch.setattr(each_version, "run_once", run_once)
+    monkeypatch.setattr(each_version, "take_turn", take_turn)
+    options = OPTIONS.model_copy(update={"rounds": 1})
+    run_each([], options, interpreters(tmp_path, "0.9.2", "0.10.2", "0.11.2"))
+    a, b = built.STOCK
+    assert turns == [
+        *("once 0.9.2", "once 0.10.2"),
+        *(f"0 0.9.2 {a}", f"0 0.9.2 {b}", f"0 0.10.2 {a}", f"0 0.10.2 {b}"),
+        *(f"1 0.10.2 {b}", f"1 0.10.2 {a}", f"1 0.9.2 {b}", f"1 0.9.2 {a}"),
+    ]
+    assert [each.resume.name for each in ran] == ["0.9.2", "0.10.2", "0.11.2"]
+    turns.clear()
+    stops = run_each([], options, interpreters(tmp_path, "0.9.2"), stops_after=lambda row: False)
+    assert not turns
+    assert stops.grid.versions[0].campaign

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import built_grids as built
 import pytest
 
-from reports import ReportReadError, render_grid
+from reports import ReportReadError, render_grid, rows
 from reports.documents.grid import document
 from reports.output import html, json_file, markdown
 
@@ -163,3 +163,24 @@ def test_environments_that_differ_in_more_than_jax_are_told(grid):
     other = first.model_copy(update={"campaign": campaign})
     found = lines(built.of(other, *grid.versions[1:]))
     assert "- Beside JAX and jaxlib, versions differ in python (3.12.1, 3.11.7)." in found
+
+
+def test_times_and_how_they_grow_are_told():
+    slower = rows.TimeComparison(
+        metric="call", left="jax-legacy", right="jax-legacy", verdict="slower", ratio=512.0,
+        low=487.0, high=530.0, p_value=0.001, margin=0.05, samples=(10, 10),
+    )  # fmt: skip
+    growth = rows.Growth(
+        program="loop", side="jax-legacy", metric="call", sizes=(2000, 8000), exponent=2.01,
+        low=1.97, high=2.04, samples=10,
+    )  # fmt: skip
+    row = built.program("loop.n8000").model_copy(update={"tags": ("n=8000",)})
+    change = built.change(
+        row.name, "0.11.0", "0.11.1", "equal", side="jax-legacy", times=(slower,),
+        cause_of_times="the optimised module is the same, the time is not: jaxlib",
+    )  # fmt: skip
+    versions = built.version("0.11.0", row), built.version("0.11.1", row, growth=(growth,))
+    page = render_grid("md", built.of(*versions, changes=(change,)))
+    assert "| slower |" in page
+    assert "call takes 512x (487x to 530x): the optimised module is the same" in page
+    assert "call grows from n=2,000 to n=8,000 with n squared (n^2.01, 1.97 to 2.04)" in page
