@@ -53,7 +53,7 @@ def count(compiled: Any, text: str | None = None) -> ExecutableCounts:
 
 
 def digest_of(text: str) -> str:
-    """Return the SHA-256 of an optimised module, but for metadata and names; "" for no text.
+    """Return 16 bytes of SHA-256 of an optimised module without metadata and names; "" for none.
 
     Names count in the order in which they are met. Large constants are not printed.
 
@@ -68,7 +68,7 @@ def digest_of(text: str) -> str:
     names: dict[str, str] = {}
     numbered = _NAME.sub(lambda name: names.setdefault(name[0], f"%{len(names)}"), plain)
     about = text.partition("\n")[0]
-    return hashlib.sha256(f"{about}\n{numbered}".encode()).hexdigest()
+    return hashlib.sha256(f"{about}\n{numbered}".encode()).hexdigest()[:32]
 
 
 def _elements_bytes(type_: str) -> tuple[bool, int]:

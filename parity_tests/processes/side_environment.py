@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from parity_tests import own_packages
 from parity_tests.own_packages import ENGINE, TESTER
-from reports.rows import Side
 
 if TYPE_CHECKING:
     from reports.rows import Side

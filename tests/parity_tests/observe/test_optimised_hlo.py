@@ -107,4 +107,4 @@ def test_the_digest_leaves_out_names_and_metadata_alone(old, new, is_same):
 def test_a_module_that_is_not_printed_has_no_digest():
     assert optimised_hlo.digest_of("") == ""
     compiled = jax.jit(lambda x: x + 1).lower(np.float32(1)).compile()
-    assert len(optimised_hlo.count(compiled).digest) == 64
+    assert len(optimised_hlo.count(compiled).digest) == 32
