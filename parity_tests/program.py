@@ -202,8 +202,8 @@ def _check_sizes(fun: Callable[..., Any], sizes: tuple[int, ...], args: object) 
         are_sizes = False
     if args is not None or not are_sizes:
         raise ProgramError(
-            f"{_name_of(fun)} ({source_of(fun)}) has sizes={sizes!r}: these are two integers above "
-            "0 or more, of a factory that takes one alone, def make(n): ..., and has no args"
+            f"{_name_of(fun)} ({source_of(fun)}) has sizes={sizes!r}: these are two integers or "
+            "more above 0, of a factory that takes one alone, def make(n): ..., and has no args"
         )
 
 

@@ -160,7 +160,7 @@ def newest() -> InstalledPython:
 def on_index(python: str) -> list[str]:
     """Return the releases of JAX on pip's index, whatever Python they need, the newest first.
 
-    None if no index was reached.
+    The list is empty if no index was reached.
 
     Example::
 

@@ -89,12 +89,12 @@ def run_each(
     """
     with temporary_folder() as folder:
         runs = _Runs(targets, options, folder, progress, announce, stops_after)
-        in_turns = options.rounds > 0 and stops_after is None
-        if in_turns:
+        has_turns = options.rounds > 0 and stops_after is None
+        if has_turns:
             runs.take_times(interpreters)
         found = [runs.run(each) for each in interpreters]
         return EachVersion(
-            grid=grid_of(found, timed_in_turns=in_turns),
+            grid=grid_of(found, timed_in_turns=has_turns),
             was_interrupted=runs.was_interrupted,
             not_saved=tuple(runs.not_saved),
             refused=tuple(runs.refused),

@@ -125,6 +125,8 @@ def time_sides(jobs: Sequence[Job], context: Context) -> dict[int, tuple[TimeSam
             turns.append(take_turn(jobs, context, turn, side))
             if len(turns[-1]) < len(jobs):  # the folder takes no more
                 return samples_of(turns)
+    if turns:
+        context.progress(len(turns), len(turns), "")
     return samples_of(turns)
 
 

@@ -31,8 +31,8 @@ def lines(campaigns: Sequence[tuple[str, Campaign]]) -> Iterator[str]:
             if each.metric in _STAGES:
                 of_stage = found.setdefault((each.program, each.side, each.metric, each.sizes), [])
                 of_stage.append((label, each))
-        sized = (row for row in campaign.programs if row.size and not row.time_samples)
-        unknown |= dict.fromkeys(row.name.rpartition(".n")[0] for row in sized)
+        sized = (row.size for row in campaign.programs if row.size and not row.time_samples)
+        unknown |= dict.fromkeys(name for name, _ in sized)
     for (program, side, metric, (small, large)), of_stage in found.items():
         if metric == "call" or any((each.low or 0) > _GROWS for _, each in of_stage):
             told = "; ".join(

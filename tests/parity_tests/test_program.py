@@ -143,5 +143,5 @@ def test_a_factory_with_sizes_is_a_program_of_each(tmp_path):
     ],
 )
 def test_sizes_that_show_no_growth_are_refused(sizes, function, args):
-    with pytest.raises(ProgramError, match=r"has sizes=\(.*: these are two integers above 0"):
+    with pytest.raises(ProgramError, match=r"has sizes=\(.*: these are two integers or more"):
         program(sizes=sizes, args=args)(function)

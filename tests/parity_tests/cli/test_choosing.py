@@ -70,7 +70,7 @@ def test_a_choice_of_nothing_has_its_own_status_and_names_the_choice(monkeypatch
     said = "constparity: no programs in the built-in corpus with -k 'none': --list without "
     err = capsys.readouterr().err
     assert said in err
-    assert "no target is named: the built-in corpus is run" in err
+    assert "no target is named: the programs are those of the built-in corpus" in err
 
 
 def test_what_failed_last_is_run_again(ran, rows):
