@@ -83,13 +83,14 @@ class ProgramText:
     def program(
         self,
         docstring: str = "Return a function and its arguments.",
-        donated: Sequence[int] = (),
+        donated: Sequence[int] | None = None,
         aliases: Mapping[int, int] = MappingProxyType({}),
     ) -> str:
         """Return the source of `program`, which returns a function and its arguments.
 
-        With numbers of arguments that it donates, the function is a `jax.jit` that does. `aliases`
-        are numbers of arrays that are one with an array before them, by its number.
+        With the numbers of arguments that it donates, be they none, the function is a `jax.jit`
+        that does. `aliases` are numbers of arrays that are one with an array before them, by its
+        number.
         """
         draft = self.draft
         for n, var in enumerate(draft.body.inputs):
@@ -115,7 +116,8 @@ class ProgramText:
         lines += [f"        {line}".rstrip() for line in self._lines(draft.body)]
         outputs = self._tuple(draft.body.outputs)
         comma = "," if len(draft.body.inputs) == 1 else ""
-        fun = f"jax.jit(fun, donate_argnums={tuple(donated)})" if donated else "fun"
+        options = f", donate_argnums={tuple(donated)}" if donated else ""
+        fun = "fun" if donated is None else f"jax.jit(fun{options})"
         lines += [f"        return {outputs}", "", f"    return {fun}, ({arguments}{comma})"]
         return "\n".join(lines)
 

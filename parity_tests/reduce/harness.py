@@ -27,7 +27,7 @@ program: Any = None
 def jitted(fun: Any, side: Any) -> Any:
     """Return the function as a side compiles it."""
     if side.startswith("jax-"):
-        return fun if hasattr(fun, "lower") else jax.jit(fun)  # one that donates is jitted already
+        return fun if hasattr(fun, "lower") else jax.jit(fun)  # what is collected is jitted already
     import engine  # of constparity: this side is not one of stock JAX
 
     return engine.jit(fun, constants=side)

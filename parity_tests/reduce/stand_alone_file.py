@@ -54,15 +54,15 @@ def write(
     sides: tuple[str, str],
     shows: Mapping[str, Any],
     all_beside: bool = False,
-    donated: Sequence[int] = (),
+    donated: Sequence[int] | None = None,
     aliases: Mapping[int, int] = MappingProxyType({}),
 ) -> Written:
     """Write a draft as a file that runs it on two sides and exits with 1 where they differ.
 
     `header` is the docstring of the file, `shows` tells the harness which metric to compare. With
     `all_beside` no array stands in the text. `donated` are the numbers of arguments that the
-    program donates, `aliases` numbers of arrays that are another array, by its number. Raises
-    `CannotWriteError`.
+    program, one jitted function, donates; None says that it is not jitted. `aliases` are numbers
+    of arrays that are another array, by its number. Raises `CannotWriteError`.
     """
     if found := unwritable(draft):
         raise CannotWriteError("; ".join(found))

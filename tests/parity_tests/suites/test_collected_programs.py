@@ -125,6 +125,14 @@ def test_a_file_donates_what_its_program_did(tmp_path):
         assert [each.is_deleted() for each in args] == [True, False]
 
 
+def test_a_file_is_one_jitted_function_whatever_it_calls(tmp_path):
+    with collecting(tmp_path) as rows:
+        engine.jit(lambda x: jax.jit(jnp.sin)(x) + 1)(jnp.ones(4))
+    assert rows[0].lost == ()
+    [program] = targets.load([str(tmp_path)])
+    assert program.build_with_jit().is_own
+
+
 @jax.custom_jvp
 def with_a_rule(x):
     return 2 * x
