@@ -120,7 +120,12 @@ def test_later_calls_run_no_python():
 
 
 def sorts(lowered):
-    return "sort" in lowered.as_text()
+    return "stablehlo.sort" in lowered.as_text()
+
+
+def test_a_sort_of_some_thousand_elements_is_worth_a_preamble():
+    samples = jnp.asarray(np.random.default_rng(0).random(4096, np.float32))
+    assert not sorts(auto(lambda x: jnp.searchsorted(jnp.sort(samples), x)).lower(jnp.ones(3)))
 
 
 def test_a_flip_is_another_program_and_the_keyword_beats_the_setting(runs):
