@@ -320,6 +320,13 @@ def test_a_value_is_passed_instead_of_many_results_made_from_it_with_little_work
     assert len(cut(fun(40), np.ones(64), limits=too_large)[2]) == 40
 
 
+@pytest.mark.parametrize(("elements", "moved"), [(1024, set()), (4096, {"sort"})])
+def test_a_sort_of_some_thousand_elements_is_worth_a_preamble(elements, moved):
+    samples = jnp.asarray(np.random.default_rng(0).random(elements), jnp.float32)
+    found = cut(lambda x: x[0] * lax.sort(samples), X, limits=Limits())
+    assert found[0] == moved
+
+
 def test_equal_computations_in_two_places_run_once():
     large = jnp.ones((1024, 64))
 
