@@ -1,5 +1,6 @@
 """The documentation site, which `make docs` builds from the pages of this folder."""
 
+import ast
 import contextlib
 import io
 import subprocess
@@ -102,6 +103,15 @@ def explanations_of_lint(app: Sphinx, page: str, source: list[str]) -> None:
             source[0] += f"\n## {code}: {TITLES[code]}\n\n{EXPLANATIONS[code].strip()}\n"
 
 
+def promises_of_tests(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add what each file of tests holds, its docstring's first line, to the page of tests."""
+    if page != "coverage":
+        return
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        promise = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").partition("\n\n")[0]
+        source[0] += f"\n- {' '.join(promise.split())} `{file.relative_to(ROOT / 'tests')}`"
+
+
 def changes() -> str:
     """Return what is not released yet, and the releases before."""
     towncrier = [sys.executable, "-m", "towncrier", "build", "--draft", "--dir", str(ROOT)]
@@ -141,4 +151,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", options_of_pytest)
     app.connect("source-read", columns_of_tables)
     app.connect("source-read", explanations_of_lint)
+    app.connect("source-read", promises_of_tests)
     app.connect("source-read", pages_from_elsewhere)
