@@ -32,6 +32,8 @@ mermaid.run();
 # Pages of the site that are files of the repository's root.
 OF_THE_ROOT = {"quick_start": "README.md", "contributing": "CONTRIBUTING.md"}
 
+PACKAGES = ("engine", "legacy_closedjaxpr", "simplified_consts", "parity_tests", "reports")
+
 project = "constparity"
 release = metadata.version("constparity")
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
@@ -108,8 +110,22 @@ def promises_of_tests(app: Sphinx, page: str, source: list[str]) -> None:
     if page != "coverage":
         return
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
-        promise = (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").partition("\n\n")[0]
-        source[0] += f"\n- {' '.join(promise.split())} `{file.relative_to(ROOT / 'tests')}`"
+        source[0] += f"\n- {first_of_docstring(file)} `{file.relative_to(ROOT / 'tests')}`"
+
+
+def subjects_of_folders(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the subject of each package, its docstring's first line, to the page of architecture."""
+    if page != "architecture":
+        return
+    for name in PACKAGES:
+        for file in sorted((ROOT / name).rglob("__init__.py")):
+            source[0] += f"\n- `{file.parent.relative_to(ROOT)}/`: {first_of_docstring(file)}"
+
+
+def first_of_docstring(file: Path) -> str:
+    """Return the first paragraph of a file's docstring in one line."""
+    text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
 
 
 def changes() -> str:
@@ -152,4 +168,5 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", columns_of_tables)
     app.connect("source-read", explanations_of_lint)
     app.connect("source-read", promises_of_tests)
+    app.connect("source-read", subjects_of_folders)
     app.connect("source-read", pages_from_elsewhere)
