@@ -281,6 +281,11 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert [code for code in CODES if f'id="{code.lower()}-' not in rules] == []
     promises = (tmp_path / "coverage.html").read_text("utf-8")
     assert "parity_tests/proof/test_laws.py" in promises
+    for page, statement in (
+        ("constants_note", "future returned constant is a literal"),
+        ("export_points", "callbacks to the host are refused"),
+    ):
+        assert statement in (tmp_path / f"{page}.html").read_text("utf-8")
     folders = (tmp_path / "architecture.html").read_text("utf-8")
     assert '<span class="pre">parity_tests/judge/</span>' in folders
     changelog = (tmp_path / "changelog.html").read_text("utf-8")
