@@ -1,5 +1,6 @@
 """The documentation site, which `make docs` builds from the pages of this folder."""
 
+import ast
 import contextlib
 import io
 import subprocess
@@ -30,6 +31,13 @@ mermaid.run();
 
 # Pages of the site that are files of the repository's root.
 OF_THE_ROOT = {"quick_start": "README.md", "contributing": "CONTRIBUTING.md"}
+
+# The tests of documents of JAX, by the page of each.
+SEEDS = {
+    "constants_note": ("test_constants_note.py",),
+    "export_points": ("test_export_document.py", "test_export_conventions.py"),
+}
+PACKAGES = ("engine", "legacy_closedjaxpr", "simplified_consts", "parity_tests", "reports")
 
 project = "constparity"
 release = metadata.version("constparity")
@@ -102,6 +110,39 @@ def explanations_of_lint(app: Sphinx, page: str, source: list[str]) -> None:
             source[0] += f"\n## {code}: {TITLES[code]}\n\n{EXPLANATIONS[code].strip()}\n"
 
 
+def promises_of_tests(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add what each file of tests holds, its docstring's first line, to the page of tests."""
+    if page != "coverage":
+        return
+    for file in sorted((ROOT / "tests").rglob("test_*.py")):
+        source[0] += f"\n- {first_of_docstring(file)} `{file.relative_to(ROOT / 'tests')}`"
+
+
+def subjects_of_folders(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the subject of each package, its docstring's first line, to the page of architecture."""
+    if page != "architecture":
+        return
+    for name in PACKAGES:
+        for file in sorted((ROOT / name).rglob("__init__.py")):
+            source[0] += f"\n- `{file.parent.relative_to(ROOT)}/`: {first_of_docstring(file)}"
+
+
+def statements_of_documents(app: Sphinx, page: str, source: list[str]) -> None:
+    """Add the tests of a document of JAX, whose names are its statements, to its page."""
+    for name in SEEDS.get(page, ()):
+        tree = ast.parse((ROOT / "tests/seeds" / name).read_text("utf-8"))
+        for each in tree.body:
+            if isinstance(each, ast.FunctionDef) and each.name.startswith("test_"):
+                said = each.name.removeprefix("test_").replace("_", " ")
+                source[0] += f"\n- {said} `{name}:{each.lineno}`"
+
+
+def first_of_docstring(file: Path) -> str:
+    """Return the first paragraph of a file's docstring in one line."""
+    text = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
+    return " ".join(text.partition("\n\n")[0].split())
+
+
 def changes() -> str:
     """Return what is not released yet, and the releases before."""
     towncrier = [sys.executable, "-m", "towncrier", "build", "--draft", "--dir", str(ROOT)]
@@ -141,4 +182,7 @@ def setup(app: Sphinx) -> None:
     app.connect("source-read", options_of_pytest)
     app.connect("source-read", columns_of_tables)
     app.connect("source-read", explanations_of_lint)
+    app.connect("source-read", promises_of_tests)
+    app.connect("source-read", statements_of_documents)
+    app.connect("source-read", subjects_of_folders)
     app.connect("source-read", pages_from_elsewhere)

@@ -5,6 +5,7 @@ link names a file, and its anchor a heading of that file; a path in backticks th
 folder of the repository exists; a test file named in backticks exists somewhere under tests/.
 """
 
+import ast
 import contextlib
 import io
 import re
@@ -167,6 +168,15 @@ def test_a_first_call_takes_the_walk(side, settings):
     assert named - files_entered(lambda: first_call(x)) == set()
 
 
+def test_each_file_of_tests_says_what_it_holds():
+    files = [*(ROOT / "tests").rglob("test_*.py")]
+    texts = {file: file.read_text("utf-8") for file in files}
+    assert len(files) > 300
+    assert [
+        file for file, text in texts.items() if ast.get_docstring(ast.parse(text)) is None
+    ] == []
+
+
 def navigation(index):
     """The pages that the parts of the site's index list."""
     entries = [entry for part in _TOCTREE.findall(index) for entry in part.split("\n") if entry]
@@ -269,6 +279,15 @@ def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tm
     assert [each.name for each in columns if f">{each.name}</span>" not in tables] == []
     rules = (tmp_path / "lint.html").read_text("utf-8")
     assert [code for code in CODES if f'id="{code.lower()}-' not in rules] == []
+    promises = (tmp_path / "coverage.html").read_text("utf-8")
+    assert "parity_tests/proof/test_laws.py" in promises
+    for page, statement in (
+        ("constants_note", "future returned constant is a literal"),
+        ("export_points", "callbacks to the host are refused"),
+    ):
+        assert statement in (tmp_path / f"{page}.html").read_text("utf-8")
+    folders = (tmp_path / "architecture.html").read_text("utf-8")
+    assert '<span class="pre">parity_tests/judge/</span>' in folders
     changelog = (tmp_path / "changelog.html").read_text("utf-8")
     fragments = sorted((ROOT / "docs" / "changelog").glob("+*.md"))
     shown = changelog.count("<li><p>")

@@ -67,7 +67,8 @@ class TaskProcess:
         files = TaskFiles(folder)
         with _log_of_started(task, files) as log:
             process = subprocess.Popen(
-                [sys.executable, "-m", ENTRY, str(folder.absolute())],
+                # -P: the working directory may have a `reports` of the user's.
+                [sys.executable, "-P", "-m", ENTRY, str(folder.absolute())],
                 cwd=task.working_directory if os.path.isdir(task.working_directory) else None,
                 stdin=subprocess.PIPE,  # held open: the process ends when this one does
                 stdout=log,

@@ -90,6 +90,7 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except _MisuseError as error:
+        TRACEBACKS.set(False)  # typer's says nothing about what is wrong
         complain(_of_misuse(error))
         return Exit.USAGE
     except _of_usage() as error:

@@ -39,8 +39,6 @@ def complain(message: str) -> None:
 def fail(message: str) -> NoReturn:
     """Print how a command was used wrongly, and leave with `Exit.USAGE`."""
     complain(message)
-    if TRACEBACKS.get() and sys.exception() is None:
-        traceback.print_stack()
     raise typer.Exit(Exit.USAGE)
 
 

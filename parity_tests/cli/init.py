@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from parity_tests.jobs.proposals import Change, Kept
 
 
+_NOBODY = "there is no terminal to ask on: say --yes to write the files, or --diff to see them"
+
+
 def init(
     context: typer.Context,
     folder: Annotated[
@@ -74,15 +77,18 @@ def init(
     if yes and diff_only:
         fail("--yes writes and --diff does not: say one of them")
     console = Display(no_color=no_color).console()
-    found, proposed = _proposed(folder, _checked(ci or ()), _split(constparity))
+    asks_nobody = not (yes or diff_only or sys.stdin.isatty())
+    found, proposed = _proposed(
+        folder, _checked(ci or ()), _split(constparity), asks_nobody=asks_nobody
+    )
     changes = [each for each in proposed if isinstance(each, Change)]
     _explain(found, proposed)
     if not changes:
         complain("nothing is left to write")
         return
     _print_diff(console, diff_of(changes))
-    if not (yes or diff_only) and not sys.stdin.isatty():
-        fail("nothing was written: there is no terminal to ask on; say --yes to write these files")
+    if asks_nobody:
+        fail(f"nothing was written: {_NOBODY}")
     if diff_only or not (yes or typer.confirm("write these files?", err=True)):
         context.obj.code = Exit.DIFFERENCE
         return
@@ -112,15 +118,35 @@ def _split(requirement: str | None) -> tuple[str, ...]:
 
 
 def _proposed(
-    folder: Path, wanted: tuple[System, ...], constparity: tuple[str, ...]
+    folder: Path,
+    wanted: tuple[System, ...],
+    constparity: tuple[str, ...],
+    *,
+    asks_nobody: bool,
 ) -> tuple[Facts, list[Change | Kept]]:
-    """Find out about the project, and return what would be written. Raises `ProjectError`."""
-    from parity_tests.jobs.facts import facts
+    """Find out about the project, and return what would be written.
+
+    Raises `ProjectError`, which names all options that are needed at once.
+    """
+    from parity_tests.jobs import ProjectError
+    from parity_tests.jobs.facts import chosen_systems, facts
     from parity_tests.jobs.origin import Origin, installed_origin
     from parity_tests.jobs.proposals import proposals
 
-    origin = Origin(constparity, "--constparity") if constparity else installed_origin()
-    found = facts(folder, origin, wanted)
+    origin = Origin(constparity, "--constparity") if constparity else None
+    needed = []
+    if folder.is_dir():
+        try:
+            origin = origin or installed_origin()
+        except ProjectError as error:
+            needed.append(str(error))
+        try:
+            chosen_systems(folder, wanted)
+        except ProjectError as error:
+            needed.append(str(error))
+    if needed:
+        raise ProjectError("\n  ".join([*needed, _NOBODY] if asks_nobody else needed))
+    found = facts(folder, origin or installed_origin(), wanted)
     return found, proposals(found)
 
 

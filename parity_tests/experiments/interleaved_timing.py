@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 from parity_tests.observe import optimised_hlo, stablehlo
 from parity_tests.processes.protocol import Progress
-from reports.views.figures import humanise_seconds
 
 Key = TypeVar("Key", bound=Hashable)
 
@@ -29,27 +28,17 @@ def interleaved(
 
     Each round goes the other way than the one before it: what comes of a place in the round is in
     the noise, and no gain. Only the calls of what `prepare` returns are timed, in seconds; the
-    first `lost` of each are thrown away. `tell` hears of each round, and how long the others take
-    by the rounds before.
+    first `lost` of each are thrown away. `tell` hears of each round.
 
         interleaved({"one": lambda: one, "other": lambda: other}, 5)["one"]
     """
     seconds: dict[Key, list[float]] = {key: [] for key in prepare}
-    begun, rounds = time.perf_counter(), samples + lost
+    rounds = samples + lost
     for number in range(rounds):
-        left = (time.perf_counter() - begun) / number * (rounds - number) if number else 0.0
-        tell(number, rounds, what + left_in_words(left))
+        tell(number, rounds, what)
         for key in reversed(prepare) if number % 2 else prepare:
             seconds[key].append(seconds_of(prepare[key]()))
     return {key: taken[lost:] for key, taken in seconds.items()}
-
-
-def left_in_words(seconds: float) -> str:
-    """Say how long something takes still, after what it is; "" for less than a second.
-
-    left_in_words(12.3)  # ", 12.3 s left"
-    """
-    return f", {humanise_seconds(seconds)} left" if seconds >= 1 else ""
 
 
 def seconds_of(action: Callable[[], object]) -> float:

@@ -147,7 +147,7 @@ def facts(folder: Path, origin: Origin, wanted: tuple[System, ...] = ()) -> Fact
     if not folder.is_dir():
         raise ProjectError(f"{folder} is no folder: name the folder of a project")
     named = declared(folder)
-    chosen, of_systems = _chosen(folder, wanted)
+    chosen, of_systems = chosen_systems(folder, wanted)
     versions = suiting(named.requires_python, named.requires_jax, named.classified)
     programs = _targets(folder)
     tests, of_tests = pytest_arguments(folder)
@@ -191,8 +191,13 @@ def facts(folder: Path, origin: Origin, wanted: tuple[System, ...] = ()) -> Fact
     )
 
 
-def _chosen(folder: Path, wanted: tuple[System, ...]) -> tuple[tuple[System, ...], str]:
-    """Return the CI systems to write for, and how they were found."""
+def chosen_systems(folder: Path, wanted: tuple[System, ...]) -> tuple[tuple[System, ...], str]:
+    """Return the CI systems to write for, and how they were found. Raises `ProjectError`.
+
+    Example::
+
+        chosen_systems(Path("my_project"), ("github",)) == (("github",), "--ci")
+    """
     if wanted:
         return wanted, "--ci"
     found, source = systems(folder)

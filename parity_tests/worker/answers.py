@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -209,9 +208,7 @@ def find_culprit(
 ) -> CulpritFound | UnknownTarget | ProgramRaised:
     """Name the captured arrays that make a difference by being hoisted."""
     from parity_tests.experiments import culprit
-    from parity_tests.experiments.interleaved_timing import left_in_words
 
-    begun = time.monotonic()
     with events(desk) as say, open(desk.files.variants, "a", 1, "utf-8") as journal:
 
         class Told(culprit.Watch):
@@ -220,8 +217,7 @@ def find_culprit(
                 # As many as find one array in halves; there may be more of either.
                 total = max(number, 2 + 2 * (arrays - 1).bit_length())
                 text = f"a variant with {len(hoisted)} of {counted(arrays, 'array')} hoisted"
-                each = (time.monotonic() - begun) / (number - 1) if number > 1 else 0.0
-                _step(say)(number - 1, total, text + left_in_words(each * (total - number + 1)))
+                _step(say)(number - 1, total, text)
 
             def stage(self, name: str) -> None:
                 say(f"stage {name}")

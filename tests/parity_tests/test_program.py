@@ -1,3 +1,5 @@
+"""`@program` declares a function with its arguments, or refuses it with what to do."""
+
 import functools
 
 import jax

@@ -1,3 +1,5 @@
+"""Targets: files, modules, folders and names of programs are found."""
+
 import shutil
 import sys
 

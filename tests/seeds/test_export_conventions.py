@@ -1,6 +1,6 @@
 """JAX's document on exporting: its points on shapes, devices and calling conventions.
 
-docs/export_points.md is the table of these tests.
+docs/export_points.md is the list of these tests.
 
 Source: JAX's document "Exporting and serializing staged-out computations".
 """

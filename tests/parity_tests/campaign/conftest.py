@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from parity_tests.campaign import plan, task_process
@@ -16,6 +18,7 @@ def marks(monkeypatch, tmp_path):
     folder.mkdir()
     monkeypatch.setattr(task_process, "ENTRY", "tests.helpers.quick_tasks")
     monkeypatch.setenv("QUICK_TASKS", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[3]))  # of `quick_tasks`
     return folder
 
 

@@ -148,10 +148,13 @@ def test_programs_of_tasks_at_work_are_told_while_they_run(writer, tasks, tmp_pa
     assert sorted(set(told)) == [0.0, 1.0]
 
 
-def test_a_task_of_another_directory_finds_its_folder(writer, tasks, tmp_path, monkeypatch):
-    monkeypatch.setenv("PYTHONPATH", str(Path.cwd()))  # of `quick_tasks`
+def test_a_task_of_another_directory_finds_its_folder_and_our_packages(
+    writer, tasks, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "elsewhere").mkdir()
+    for name in ("parity_tests", "reports", "psutil"):
+        (tmp_path / "elsewhere" / f"{name}.py").write_text("raise SystemExit('of the user')\n")
     [task] = tasks(["first"])
     moved = task.model_copy(update={"working_directory": str(tmp_path / "elsewhere")})
     with writer(["first"]) as plan:

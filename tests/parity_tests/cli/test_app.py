@@ -1,3 +1,5 @@
+"""What a command writes where, its exit status, and how it ends when it is interrupted."""
+
 import json
 import subprocess
 import sys

@@ -1,3 +1,5 @@
+"""`explain` prints captured arrays, the flip verdict and hazards."""
+
 import io
 
 import pytest

@@ -1,3 +1,5 @@
+"""`export inspect` shows what is in a file, and runs nothing."""
+
 import os
 import subprocess
 import sys

@@ -121,6 +121,21 @@ def test_without_an_origin_the_job_needs_one_named(project, capsys, monkeypatch)
     assert 'CONSTPARITY: "constparity@git+https://a.b/c@0123"' in capsys.readouterr().out
 
 
+def test_all_that_is_needed_is_said_at_once(project, capsys, monkeypatch):
+    def raises():
+        raise ProjectError("a CI job cannot install this constparity")
+
+    monkeypatch.setattr(origin, "installed_origin", raises)
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    (project / ".github").rmdir()
+    assert app.main(["init"]) == 4
+    first, *others = capsys.readouterr().err.splitlines()
+    assert first == "constparity: a CI job cannot install this constparity"
+    assert ["--ci github" in others[0], "--yes" in others[1], len(others)] == [True, True, 2]
+    needed = ["--ci", "github", "--constparity", "constparity==9.1", "--yes"]
+    assert app.main(["init", *needed]) == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -1,3 +1,5 @@
+"""`--last-failed`: what failed is kept until it passes, and a damaged file is not used."""
+
 import json
 
 import pytest

@@ -1,3 +1,5 @@
+"""`lint`: its output, exit statuses, fixes and reports."""
+
 import json
 import re
 import sys

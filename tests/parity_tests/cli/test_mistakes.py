@@ -96,8 +96,7 @@ def test_a_mistake_is_told_with_what_to_do_and_no_traceback(
     ("words", "raised"),
     [
         ("report cut.json --report md:-", "ReportReadError"),
-        ("run empty.py --jobs two", "BadParameter"),
-        ("lint", "in fail"),
+        ("run cut.toml", "MissingModuleError"),
     ],
 )
 def test_debug_prints_the_traceback_below_before_or_behind_the_command(
@@ -111,6 +110,13 @@ def test_debug_prints_the_traceback_below_before_or_behind_the_command(
         assert raised in traceback
     assert app.main(words.split()) == 4  # the next one is not asked
     assert "File" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", ["run empty.py --jobs two", "lint", "run --gone"])
+def test_a_wrong_use_has_no_traceback(words, folder, capsys):
+    assert app.main([*words.split(), "--debug"]) == 4
+    assert "Traceback" not in (printed := capsys.readouterr().err)
+    assert printed.startswith("constparity: ")
 
 
 def test_debug_prints_where_the_users_own_module_raises(folder, capsys):

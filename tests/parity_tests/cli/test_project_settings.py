@@ -1,3 +1,5 @@
+"""Settings of a project's pyproject.toml are those of the command, and a wrong one is an error."""
+
 import pytest
 import typer
 

@@ -1,3 +1,5 @@
+"""A reason that many programs share is told once."""
+
 from parity_tests.cli.reasons_once import told_once
 from reports.rows import FlipReason, FlipVerdict
 

@@ -1,3 +1,5 @@
+"""`run` prints the answer first, then what differs, with what helps."""
+
 import io
 import itertools
 

@@ -1,3 +1,5 @@
+"""The terminal: widths, colours, progress with the time that is left, texts spelled out."""
+
 import contextlib
 import io
 import os

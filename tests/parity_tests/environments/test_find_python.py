@@ -1,3 +1,5 @@
+"""A Python that has wheels of a JAX is found, or the error says which ones would do."""
+
 import ast
 import os
 import subprocess

@@ -1,3 +1,5 @@
+"""uv makes environments with the settings of pip, and its reason is told where it cannot."""
+
 import os
 import signal
 import subprocess

@@ -1,3 +1,5 @@
+"""An environment is made once, whole or not at all."""
+
 import os
 import signal
 import subprocess

@@ -1,3 +1,5 @@
+"""Packages of `--with` are read as pip takes them."""
+
 import pytest
 
 from parity_tests.environments.requirements import RequirementError, constraints, parsed

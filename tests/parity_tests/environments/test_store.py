@@ -1,3 +1,5 @@
+"""An environment is there once its marker says that it is finished; removing begins with that."""
+
 import json
 import shutil
 from datetime import UTC, datetime

@@ -1,3 +1,5 @@
+"""The ladder: two arrays stand on the strictest rung that fits."""
+
 import ml_dtypes
 import numpy as np
 import pytest

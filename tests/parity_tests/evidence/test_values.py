@@ -1,3 +1,5 @@
+"""Arrays of every dtype are written and read back bit by bit."""
+
 import jax
 import jax.numpy as jnp
 import ml_dtypes

@@ -1,3 +1,5 @@
+"""Each captured array with the lines that use it, in both forms."""
+
 import json
 import os
 import subprocess

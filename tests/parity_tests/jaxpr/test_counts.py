@@ -1,3 +1,5 @@
+"""Counters of jaxprs: equations, captured arrays, constvars and Literals."""
+
 import jax
 import jax.numpy as jnp
 import numpy as np

@@ -1,3 +1,5 @@
+"""Arrays that a call leaves on the device are counted."""
+
 import gc
 
 import jax

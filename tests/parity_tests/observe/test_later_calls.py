@@ -1,3 +1,5 @@
+"""Later calls of a program: how many are timed, and what counts as one."""
+
 import time
 
 import jax.numpy as jnp

@@ -1,3 +1,5 @@
+"""Limits of time and memory, crashes and lost processes of a side."""
+
 import math
 import os
 import shutil

@@ -1,3 +1,5 @@
+"""How long a run takes still, in words."""
+
 import pytest
 
 from parity_tests.run.estimates import again, of_phase, spoken

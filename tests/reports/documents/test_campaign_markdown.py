@@ -1,3 +1,5 @@
+"""The Markdown of a campaign: what breaks and what costs by cause, then every program."""
+
 from __future__ import annotations
 
 import re

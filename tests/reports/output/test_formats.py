@@ -1,3 +1,5 @@
+"""Options of reports name a format and a path, and each format is written by its renderer."""
+
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError

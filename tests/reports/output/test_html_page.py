@@ -1,3 +1,5 @@
+"""The HTML page: what it says first, its sections, its limits of size."""
+
 from __future__ import annotations
 
 import json

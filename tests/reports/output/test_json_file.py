@@ -1,3 +1,5 @@
+"""The JSON of a result is read back as it was, and a damaged one is refused."""
+
 from __future__ import annotations
 
 import copy

@@ -1,3 +1,5 @@
+"""SARIF has each finding at its line, with its level."""
+
 import json
 from pathlib import Path
 

@@ -1,3 +1,5 @@
+"""The rules of `--fail-on`: what each is broken by, and the exit status."""
+
 import pytest
 
 from reports.rows import SIDES, Campaign, Comparison, Failure, FlipReason, FlipVerdict, Hazard

@@ -1,3 +1,5 @@
+"""A result says nothing twice in its file."""
+
 from __future__ import annotations
 
 import json

@@ -1,3 +1,5 @@
+"""A long text is cut after a whole line, and says how many are gone."""
+
 from __future__ import annotations
 
 import base64

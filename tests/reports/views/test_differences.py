@@ -1,3 +1,5 @@
+"""Two programs are compared by lines, up to the names of variables."""
+
 from __future__ import annotations
 
 import pytest

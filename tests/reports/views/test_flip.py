@@ -1,3 +1,5 @@
+"""The flip verdict in words, with its lines and actions."""
+
 from __future__ import annotations
 
 from html_pages import whole

@@ -1,3 +1,5 @@
+"""The table of captured arrays, with their fate on each side."""
+
 from __future__ import annotations
 
 import pytest

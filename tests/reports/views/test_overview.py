@@ -1,3 +1,5 @@
+"""The table of all programs: ratios, sizes and counts; what was not measured is never zero."""
+
 from __future__ import annotations
 
 import math
