@@ -228,16 +228,13 @@ def test_every_program_opens_at_once(show, mixed):
 
 
 def test_an_address_that_somebody_cut_is_harmless(show, mixed):
-    for address in (
-        "#program=%E4%",
-        "#program=gone",
-        "#sort=gone&group=gone",
-        "#columns=gone",
-        "#&&=",
-    ):
-        shown = show(mixed, address)
+    shown = show(mixed, "#program=%E4%")
+    for address in ("#program=gone", "#sort=gone&group=gone", "#columns=gone", "#&&=", ""):
         assert len(shown.names()) == 10
-        assert shown.is_quiet(), shown.said
+        assert shown.said == []
+        shown.page.goto("about:blank")
+        shown.page.goto(f"{shown.file.as_uri()}{address}")
+        shown.page.wait_for_selector("body[data-ready]")
 
 
 # -- however it is read ----------------------------------------------------------------------------
@@ -416,29 +413,26 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize("count", [2000])
-def test_many_programs_open_with_few_elements(show, mixed, count):
+def test_many_programs_open_with_few_elements(show, mixed):
     programs = [
         row.model_copy(update={"name": f"{row.name}_{n}"})
-        for n in range(count // 10)
+        for n in range(60)
         for row in mixed.programs
     ]
     shown = show(mixed.model_copy(update={"programs": tuple(programs)}))
     elements = shown.page.evaluate("document.getElementsByTagName('*').length")
     assert elements < 15_000
     assert len(shown.names()) == 200
-    assert (
-        shown.page.get_by_role("status").inner_text() == "2000 programs; the first 200 are shown."
-    )
-    above, below = shown.page.get_by_role("button", name="Show all 2000 rows").all()
+    assert shown.page.get_by_role("status").inner_text() == "600 programs; the first 200 are shown."
+    above, below = shown.page.get_by_role("button", name="Show all 600 rows").all()
     head = shown.page.locator("#programs thead").bounding_box()["y"]
     assert head - 100 < above.bounding_box()["y"] < head < below.bounding_box()["y"]
     above.click()
     assert not above.is_visible()
     assert not below.is_visible()
-    assert len(shown.names()) == 2000
-    shown.page.get_by_label("Search").fill("safe_3_77")
-    assert shown.names() == ["safe_3_77"]
+    assert len(shown.names()) == 600
+    shown.page.get_by_label("Search").fill("safe_3_47")
+    assert shown.names() == ["safe_3_47"]
     shown.page.locator("#programs").get_by_role("link").click()
-    shown.page.wait_for_selector("[id='program=safe_3_77']:focus")
+    shown.page.wait_for_selector("[id='program=safe_3_47']:focus")
     assert shown.is_quiet(), shown.said
