@@ -48,19 +48,22 @@ def run_alone(file, **environment):
 
 
 @pytest.fixture(scope="module")
-def drift(tmp_path_factory):
-    """The file that the command has written for `folds`, and what it printed."""
-    file = tmp_path_factory.mktemp("drift") / "drift.py"
-    asked = ["reduce", str(FILE), "--program", "folds", "--metric", "outputs", "-o", str(file)]
+def early(tmp_path_factory):
+    """The file that two tries come to, and what the command printed."""
+    file = tmp_path_factory.mktemp("early") / "early.py"
+    asked = ["reduce", f"{FILE}:folds_by_itself", "--metric", "outputs", "-o", str(file)]
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        assert app.main(asked) == 1
+        assert app.main([*asked, "--max-tries", "2", "--exit-zero"]) == 0
     return file, printed.getvalue()
 
 
 @pytest.mark.deep
-def test_what_xla_folds_is_shown_by_stock_jax_alone(drift):
-    file, printed = drift
+def test_what_xla_folds_is_shown_by_stock_jax_alone(tmp_path, capsys):
+    file = tmp_path / "drift.py"
+    asked = ["reduce", str(FILE), "--program", "folds", "--metric", "outputs", "-o", str(file)]
+    assert app.main(asked) == 1
+    printed = capsys.readouterr().out
     assert "equations to 1, outputs" in printed
     assert int(re.search(r"folds: (\d+)", printed)[1]) >= 30
     assert "the file shows it" in printed
@@ -75,14 +78,15 @@ def test_what_xla_folds_is_shown_by_stock_jax_alone(drift):
     assert {each.suffix for each in file.parent.iterdir()} <= {".py", ".npz"}  # no half-written one
 
 
-def test_a_file_exits_with_zero_where_the_difference_is_not(drift, tmp_path):
+def test_a_file_exits_with_zero_where_the_difference_is_not(early, tmp_path):
     """Here one side is run twice; whoever takes the cause away sees the file say so, too."""
-    text = drift[0].read_text()
+    assert "the file shows it" in early[1]
+    text = early[0].read_text()
     both = "SIDES = ('jax-legacy', 'jax-simplified')"
     assert both in text
-    file = tmp_path / "drift.py"
+    file = tmp_path / "early.py"
     file.write_text(text.replace(both, "SIDES = ('jax-legacy', 'jax-legacy')"))
-    if (arrays := drift[0].with_suffix(".npz")).exists():
+    if (arrays := early[0].with_suffix(".npz")).exists():
         shutil.copy(arrays, tmp_path)
     done = run_alone(file)
     assert (done.returncode, "difference: none" in done.stdout) == (0, True), done.stderr
@@ -182,11 +186,8 @@ def test_parity_has_nothing_to_reduce(tmp_path, capsys, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_an_exhausted_bound_is_said(tmp_path, capsys):
-    file = tmp_path / "early.py"
-    asked = ["reduce", f"{FILE}:folds_by_itself", "--metric", "outputs", "-o", str(file)]
-    assert app.main([*asked, "--max-tries", "2", "--exit-zero"]) == 0
-    printed = capsys.readouterr().out
+def test_an_exhausted_bound_is_said(early):
+    _, printed = early
     assert "the search was stopped, so a smaller one may exist: all 2 tries were made" in printed
     assert "2 candidates tried" in printed
 

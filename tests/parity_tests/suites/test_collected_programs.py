@@ -97,8 +97,14 @@ def bits(result):
     return [(str(x.dtype), x.shape, x.tobytes()) for x in hosts]
 
 
-@pytest.mark.parametrize("side", ["legacy", "simplified"])
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        *((name, "simplified") for name in PROGRAMS),
+        # What a side changes is where an array stands, whatever the program does with it.
+        *((name, "legacy") for name in PROGRAMS if name.startswith(("kinds_of_arrays:", "prng:"))),
+    ],
+)
 def test_the_same_bits_come_back(name, side, tmp_path):
     fun, args, kwargs = PROGRAMS[name].build()
     with collecting(tmp_path) as rows:

@@ -10,7 +10,7 @@ from jax.interpreters import mlir
 from parity_tests import program
 
 RANDOM = np.random.default_rng(0)
-LARGE = jnp.asarray(RANDOM.random(400_000, np.float32))
+LARGE = jnp.asarray(RANDOM.random(50_000, np.float32))
 SMALL = jnp.asarray(RANDOM.random((8, 8), np.float32))
 X = RANDOM.random((8, 8), np.float32)
 
@@ -28,10 +28,10 @@ def folded_call(x):
     return x * (work.max() > 0.5)  # so it has the same bits when XLA folds it
 
 
-ROWS = jnp.asarray(RANDOM.random((300, 256), np.float32))
+ROWS = jnp.asarray(RANDOM.random((128, 128), np.float32))
 
 
-@program(args=(np.linspace(0.1, 1.0, 256, dtype=np.float32),))
+@program(args=(np.linspace(0.1, 1.0, 128, dtype=np.float32),))
 def closure(x):
     """A model that does all its work on what it captured, and rounds otherwise if XLA folds it."""
     steps = jnp.cumsum(jnp.tanh(ROWS), axis=0)

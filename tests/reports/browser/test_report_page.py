@@ -228,16 +228,13 @@ def test_every_program_opens_at_once(show, mixed):
 
 
 def test_an_address_that_somebody_cut_is_harmless(show, mixed):
-    for address in (
-        "#program=%E4%",
-        "#program=gone",
-        "#sort=gone&group=gone",
-        "#columns=gone",
-        "#&&=",
-    ):
-        shown = show(mixed, address)
+    shown = show(mixed, "#program=%E4%")
+    for address in ("#program=gone", "#sort=gone&group=gone", "#columns=gone", "#&&=", ""):
         assert len(shown.names()) == 10
-        assert shown.is_quiet(), shown.said
+        assert shown.said == []
+        shown.page.goto("about:blank")
+        shown.page.goto(f"{shown.file.as_uri()}{address}")
+        shown.page.wait_for_selector("body[data-ready]")
 
 
 # -- however it is read ----------------------------------------------------------------------------
@@ -266,21 +263,23 @@ def test_rows_that_wait_for_a_button_wait_for_none_without_a_script(
     assert shown.is_quiet(), shown.said
 
 
-@pytest.mark.parametrize("width", [360, 390, 768, 1024, 1280, 1600])
-def test_figures_stand_on_one_line_and_headings_in_their_cells(show, mixed, width):
-    shown = show(mixed, "#sort=stablehlo-bytes&dir=desc", viewport={"width": width, "height": 800})
+def test_figures_stand_on_one_line_and_headings_in_their_cells(show, mixed):
+    shown = show(mixed, "#sort=stablehlo-bytes&dir=desc")
     too_wide = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.innerText)"
-    assert shown.page.locator("#programs thead th, .tiles li").evaluate_all(too_wide) == []
     lines = "all => all.map(e => e.offsetHeight / parseFloat(getComputedStyle(e).lineHeight))"
-    figures = shown.page.locator(".tiles .figures").evaluate_all(lines)
-    assert figures == pytest.approx([1.0] * len(figures), abs=0.1)
-    assert figures
+    for width in (360, 390, 768, 1024, 1280, 1600):
+        shown.page.set_viewport_size({"width": width, "height": 800})
+        assert shown.page.locator("#programs thead th, .tiles li").evaluate_all(too_wide) == []
+        figures = shown.page.locator(".tiles .figures").evaluate_all(lines)
+        assert figures == pytest.approx([1.0] * len(figures), abs=0.1), width
+        assert figures
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("viewport", [None, PHONE], ids=["desktop", "phone"])
-def test_axe_finds_no_violation(show, mixed, scheme, viewport):
-    options = {"viewport": viewport} if viewport else {}
+# Colours depend on the scheme alone, and places on the window.
+@pytest.mark.parametrize(
+    ("options", "scheme"), [({}, "light"), ({"viewport": PHONE}, "dark")], ids=["desktop", "phone"]
+)
+def test_axe_finds_no_violation(show, mixed, options, scheme):
     shown = show(
         mixed, "#program=safe_1&group=verdict&columns=source", color_scheme=scheme, **options
     )
@@ -414,29 +413,26 @@ class QuietHandler(http.server.SimpleHTTPRequestHandler):
         pass
 
 
-@pytest.mark.parametrize("count", [2000])
-def test_many_programs_open_with_few_elements(show, mixed, count):
+def test_many_programs_open_with_few_elements(show, mixed):
     programs = [
         row.model_copy(update={"name": f"{row.name}_{n}"})
-        for n in range(count // 10)
+        for n in range(60)
         for row in mixed.programs
     ]
     shown = show(mixed.model_copy(update={"programs": tuple(programs)}))
     elements = shown.page.evaluate("document.getElementsByTagName('*').length")
     assert elements < 15_000
     assert len(shown.names()) == 200
-    assert (
-        shown.page.get_by_role("status").inner_text() == "2000 programs; the first 200 are shown."
-    )
-    above, below = shown.page.get_by_role("button", name="Show all 2000 rows").all()
+    assert shown.page.get_by_role("status").inner_text() == "600 programs; the first 200 are shown."
+    above, below = shown.page.get_by_role("button", name="Show all 600 rows").all()
     head = shown.page.locator("#programs thead").bounding_box()["y"]
     assert head - 100 < above.bounding_box()["y"] < head < below.bounding_box()["y"]
     above.click()
     assert not above.is_visible()
     assert not below.is_visible()
-    assert len(shown.names()) == 2000
-    shown.page.get_by_label("Search").fill("safe_3_77")
-    assert shown.names() == ["safe_3_77"]
+    assert len(shown.names()) == 600
+    shown.page.get_by_label("Search").fill("safe_3_47")
+    assert shown.names() == ["safe_3_47"]
     shown.page.locator("#programs").get_by_role("link").click()
-    shown.page.wait_for_selector("[id='program=safe_3_77']:focus")
+    shown.page.wait_for_selector("[id='program=safe_3_47']:focus")
     assert shown.is_quiet(), shown.said
