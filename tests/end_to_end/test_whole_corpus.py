@@ -1,7 +1,7 @@
 """The built-in corpus on all four sides: what the project claims of its two pipelines.
 
-One campaign for the whole module, in the same processes that `constparity run` has, on one device.
-LLVM does not optimise here, as in all tests: docs/example/corpus.md is the same with and without.
+One campaign for the whole module, in the same processes and with the same flags of XLA that
+`constparity run` has.
 """
 
 import os
@@ -22,9 +22,7 @@ DEAD = {"unused_captured"}
 @pytest.fixture(scope="module")
 def corpus():
     with pytest.MonkeyPatch.context() as patch:
-        flags = os.environ["XLA_FLAGS"].split()
-        one_device = [each for each in flags if "host_platform_device_count" not in each]
-        patch.setenv("XLA_FLAGS", " ".join(one_device))
+        patch.setenv("XLA_FLAGS", os.environ["CONSTPARITY_TEST_XLA_FLAGS"])
         return run.run((), write_corpus.OPTIONS)
 
 

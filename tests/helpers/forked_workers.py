@@ -77,7 +77,6 @@ class Forks:
         early = {name: value for name, value in environment.items() if name.startswith(_READ_EARLY)}
         key = json.dumps([side, early], sort_keys=True)
         is_new = key not in self._seen or _BEFORE_JAX in environment
-        is_new |= environment.get("PYTHONHASHSEED") == "random"  # forks would share what is drawn
         if python or pass_fds or is_new:
             self._seen.add(key)
             return _fresh(request, side, log, environment, python=python, pass_fds=pass_fds)

@@ -3,7 +3,7 @@
     python tests/scripts/calls_together.py threads --turns 8
     python tests/scripts/calls_together.py devices --turns 8
 
-`threads`: 16 threads each call a program of their own, which captures four arrays; calls a second.
+`threads`: 16 threads each call a program of their own, which captures 4 arrays; seconds of a call.
 `devices`: one program on all devices, 8 of a CPU, captures 8 sharded arrays of 1 MiB; seconds of
 a call, and the bytes that its const args hold on the devices. Each turn has a fresh process of each
 side, in one order and then in the other; ratios are taken turn by turn, with intervals of 95 %.
