@@ -25,7 +25,7 @@ from parity_tests.cli.options import (
 )
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.report_option import write_reports
-from parity_tests.cli.run_programs import exit_by, print_broken
+from parity_tests.cli.run_programs import exit_by, print_broken, start_early
 from parity_tests.cli.selecting import Choosing, ListOnly, list_programs
 
 if TYPE_CHECKING:
@@ -93,6 +93,8 @@ def prove(
 
       constparity prove my_package.programs --numbers > digests.tsv
     """
+    if not (list_only or python or jobs):  # before any import that takes time
+        start_early(context, sides)
     from parity_tests.run.options import CampaignOptions
     from parity_tests.run.proving import prove as proved
     from reports.rows.fail_rules import broken
