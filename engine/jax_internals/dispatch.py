@@ -44,10 +44,10 @@ def call_errors(
     fun: Callable[..., Any], params: PjitParams, operands: Sequence[Any], call: tuple[Any, ...]
 ) -> Iterator[None]:
     """Turn errors of a call into the errors that `jax.jit` raises; `call` is (args, kwargs)."""
-    name = getattr(fun, "__qualname__", getattr(fun, "__name__", str(fun)))
     try:
         yield
     except PlacementError as error:
+        name = getattr(fun, "__qualname__", None) or getattr(fun, "__name__", None) or str(fun)
         raise with_arguments(error, name, argument_types(operands), params.arg_names) from None
     except dtypes.InvalidInputException as error:
         for operand, name, aval in zip(operands, params.arg_names, params.in_avals, strict=False):

@@ -80,6 +80,18 @@ def test_methods_and_partials(side, table):
     assert_equal(partial(2.0), 3.0 + 2.0 * table)
 
 
+def test_nothing_that_a_callable_holds_is_written_out(side, table):
+    class Applies:
+        def __call__(self, x):
+            return x @ table
+
+        def __repr__(self):
+            raise AssertionError("its arrays would be copied to the host")
+
+    x = np.ones(len(table), np.float32)
+    assert_equal(engine.jit(Applies(), constants=side)(x), x @ table)
+
+
 def test_donated_arguments_are_donated(side, table):
     @functools.partial(engine.jit, constants=side, donate_argnums=0)
     def add(x):

@@ -32,14 +32,14 @@ LOOP, COMPILATIONS = "seconds of a closure, from the 2nd on", "compilations"
 MISSES = "misses of the persistent cache"
 FASTER = Target(bound="at least", value=20)
 ONE, NONE = Target(bound="exactly", value=1), Target(bound="exactly", value=0)
-_WIDTH = 32
+WIDTH = 32
 _sample = sampler(5)
 
 
 def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     """Jit and call each closure once, here and then in two processes with one persistent cache."""
     count = CLOSURES[size]
-    for name in _PROGRAMS:
+    for name in PROGRAMS:
         with work_of_jax() as work:
             taken = _timed(contestant, name, range(count))
         yield _sample(f"{count:,} closures: {name}", LOOP, "seconds", taken / (count - 1))
@@ -79,7 +79,7 @@ def _end_with_parent() -> None:
 
 def _with_a_cache(contestant: Contestant, folder: Path, numbers: Sequence[int]) -> _Found:
     found = {}
-    for name in _PROGRAMS:
+    for name in PROGRAMS:
         with compile_cache.cache_in(str(folder)), compile_cache.cache_events() as events:
             taken = _timed(contestant, name, numbers)
         found[name] = taken, events[compile_cache.MISS]
@@ -88,10 +88,10 @@ def _with_a_cache(contestant: Contestant, folder: Path, numbers: Sequence[int]) 
 
 def _timed(contestant: Contestant, name: str, numbers: Sequence[int]) -> float:
     """Return the seconds of all closures but the first; a number is the seed of the values."""
-    fun, make = _PROGRAMS[name]
+    fun, make = PROGRAMS[name]
     # All values are on the device before the clock starts; making them needs no program.
     first, *others = [make(np.random.default_rng(number)) for number in numbers]
-    x = jax.device_put(np.ones((8, _WIDTH), np.float32))
+    x = jax.device_put(np.ones((8, WIDTH), np.float32))
     gc.collect()
     _call(contestant, fun, first, x)
     return seconds(lambda: _loop(contestant, fun, others, x))
@@ -113,7 +113,7 @@ def _lookup(constants: Sequence[Any], x: Any) -> Any:
 
 
 def _table(random: np.random.Generator) -> list[jax.Array]:
-    return [jax.device_put(random.random(_WIDTH, np.float32))]
+    return [jax.device_put(random.random(WIDTH, np.float32))]
 
 
 def _gradient(constants: Sequence[Any], x: Any) -> Any:
@@ -126,11 +126,11 @@ def _gradient(constants: Sequence[Any], x: Any) -> Any:
 
 
 def _layers(random: np.random.Generator) -> list[jax.Array]:
-    shape = _WIDTH, _WIDTH
+    shape = WIDTH, WIDTH
     return [jax.device_put(random.standard_normal(shape, np.float32)) for _ in range(4)]
 
 
-_PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., list[jax.Array]]]] = {
+PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., list[jax.Array]]]] = {
     "tanh and a table": (_lookup, _table),
     "gradient of 4 layers": (_gradient, _layers),
 }
