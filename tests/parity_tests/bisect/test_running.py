@@ -251,3 +251,16 @@ def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) ->
         python(code), env=environment, cwd=tmp_path, capture_output=True, text=True
     )
     assert done.stdout == "the user, engine the user, reports\n"
+
+
+def test_pytest_warns_of_nothing_that_was_imported_before_it(tmp_path: Path) -> None:
+    """As where constparity is installed: pytest marks the packages of its plugins for rewriting."""
+    (tmp_path / "conftest.py").write_text(
+        "import pytest, sys\n"
+        "assert 'parity_tests' in sys.modules\n"
+        "pytest.register_assert_rewrite('parity_tests')\n"
+    )
+    (tmp_path / "test_it.py").write_text("def test_it(): pass\n")
+    pytest_ = [PYTHON, "-m", "pytest", "-W", "error", "-p", "no:cacheprovider", str(tmp_path)]
+    ended = Runner(pytest_).flipped(NONE)
+    assert ended.status == 0, ended.output
