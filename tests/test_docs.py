@@ -9,7 +9,6 @@ import ast
 import contextlib
 import io
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -24,7 +23,6 @@ import pytest
 import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
-from parity_tests.cli import commands
 from parity_tests.lint.rules import CODES
 from reports import frames
 
@@ -201,28 +199,6 @@ def test_captured_arrays_prints_what_the_page_says():
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(program, {})
     assert out.getvalue() == said
-
-
-def unknown_words(page):
-    """The commands and options of `constparity ...` in a text that the command line has not."""
-    for written in re.findall(r"`constparity ([^`]+)`", page):
-        name, *words = shlex.split(written.split(" -- ")[0])
-        if name not in commands.every_command():
-            yield name
-            continue
-        params = commands.command_named(name).params
-        known = {option for parameter in params for option in parameter.opts}
-        yield from (word for word in words if word.startswith("-") and word not in known)
-
-
-def test_the_page_of_tasks_names_commands_and_options_that_exist():
-    page = (ROOT / "docs" / "how_to.md").read_text("utf-8")
-    assert page.count("`constparity ") > 15
-    assert list(unknown_words(page)) == []
-    planted = (
-        "`constparity ruin a.py` `constparity run a.py --gone` `constparity sites -- a --gone`"
-    )
-    assert list(unknown_words(planted)) == ["ruin", "--gone"]
 
 
 def build_site(docs, site):

@@ -16,15 +16,18 @@ def wait_for_jax(folder: Path) -> None:
     sites.tell(folder, "python", os.getpid())
     sites.name_files_as_in(folder)
     children.watch(folder)
-    # Who imports our engine first has it import JAX, and it is not complete then.
     after_import("engine", lambda: _begin(folder))
-    after_import("jax", lambda: _begin(folder))
+    after_import("jax", lambda: _begin_unless_by_engine(folder))
+
+
+def _begin_unless_by_engine(folder: Path) -> None:
+    """Begin, unless it is our engine that imports JAX: it is not complete before it ends."""
+    engine = own_packages.imported("engine")
+    if not getattr(getattr(engine, "__spec__", None), "_initializing", False):
+        _begin(folder)
 
 
 def _begin(folder: Path) -> None:
-    engine = own_packages.imported("engine")
-    if getattr(getattr(engine, "__spec__", None), "_initializing", False):
-        return
     try:
         own_packages.open_to_process(own_packages.ENGINE)
         own_packages.guard_imports(always=True)

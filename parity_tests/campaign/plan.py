@@ -106,7 +106,8 @@ def plan_of(
     """
     corpora: list[list[_Listed]] = []  # of each environment
     for environment in environments:
-        say(f"listing the programs in {environment.label}")
+        where = environment.label if environment.python else "this environment"
+        say(f"listing the programs of {where}")
         corpora.append([_listed(spec, each, folder, environment) for each in spec.corpus])
     everywhere = [each for own in corpora for each in own]
 

@@ -129,6 +129,7 @@ def bisect(
         Runner,
         Until,
         check_command,
+        check_reached,
         run_here,
     )
     from parity_tests.bisect.sites import Flips
@@ -146,7 +147,13 @@ def bisect(
         if flip is not None:
             ended = run_here(command, Flips.of(flip), policy=exceptions)
             _print_unmatched(ended.told, exceptions)
-            context.obj.code = ended.exit_status
+            try:
+                if Flips.of(flip).ranges:
+                    check_reached(ended, command)
+            except NoJaxError as error:
+                no_jax(context, error)
+            # Its own status, unless that would say that it passes with what nobody has flipped.
+            context.obj.code = ended.exit_status or context.obj.code
             return
         if hoisted := [each.key for each in _entries(exceptions) if each.choice == "hoist"]:
             raise ValueError(

@@ -4,6 +4,7 @@ The shell of the written job runs here, but for its step `Install`: constparity 
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from system_programs import needed
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "parity_job"
 INIT = "constparity init --ci github --constparity constparity==1"
+PAGE = (EXAMPLE / "README.md").read_text("utf-8")
 WORKFLOW = ".github/workflows/constparity.yml"
 
 
@@ -83,6 +85,9 @@ def test_from_nothing_to_a_failing_job_and_to_green(project):
     proposed = "find captured arrays in the Literals of eqn.invars"
     assert "model.py:17" in summary
     assert proposed in summary
+    [said] = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    headline = ended["Compare programs"].stdout.splitlines()[0]
+    assert re.fullmatch(".*".join(map(re.escape, " ".join(said.split()).split("…"))), headline)
 
     patch(project)
     ended, summary = job(project, "programs")

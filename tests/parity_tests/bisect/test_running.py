@@ -54,6 +54,9 @@ SHUT_OUT = "keeps Python from its environment, by which the sites are switched: 
         (["--until", "value:(.*) 1", "--", *python("import gone, jax")], 2, FAILS_EARLY),
         (["sh", "-c", "echo gone; exit 3"], 2, "the command (exit status 3) had started no Python "
          "process yet that reads our start-up file: it starts no Python, or with -I"),
+        (["--flip", "all", "--", "true"], 5, f"the command (exit status 0) {READS_NONE}"),
+        (["--flip", "all", "--", "false"], 1, "(exit status 1) had started no Python process yet"),
+        (["--flip", "none", "--", "true"], 0, ""),
         (["--until", "text:(", "--", "true"], 4, "'(' is no regular expression: missing )"),
         (["--until", "value:( 1", "--", "true"], 4, "'(' is no regular expression: missing )"),
         (["--until", "value:loss 1.2.3", "--", "true"], 4, "'value:loss 1.2.3' is no way to fail"),
@@ -239,6 +242,18 @@ def test_sites_are_the_same_whatever_comes_first(monkeypatch: pytest.MonkeyPatch
         orders.add(ended.output)
         found.append(set(ended.told.sites))
     assert (len(orders), len(found[0]), found[0] ^ found[1]) == (2, 2 + 2 * 8, set())
+
+
+@pytest.mark.parametrize("first", ["jax", "engine"])
+def test_jax_is_switched_whoever_imports_it(first: str) -> None:
+    code = (
+        f"import {first}, jax, numpy as np; table = np.ones(32)\n"
+        "print(len(jax.jit(lambda x: x + table).trace(1.0).jaxpr.consts))"
+    )
+    assert [Runner(python(code)).flipped(Flips.of(each)).output for each in ("none", "all")] == [
+        "1\n",
+        "0\n",
+    ]
 
 
 def test_a_package_of_the_users_with_a_name_of_ours_is_theirs(tmp_path: Path) -> None:

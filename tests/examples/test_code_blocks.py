@@ -1,0 +1,174 @@
+"""The Python of the guides runs, their spec files are read, and each command has its options.
+
+Blocks of one page run one after the other, with the names that their text takes for granted.
+`docs/coverage.md` says which blocks run elsewhere, and which do not.
+"""
+
+import re
+import shlex
+import tomllib
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from built_campaigns import rich
+from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
+
+import engine
+from parity_tests import program, targets
+from parity_tests.campaign.spec import read_spec
+from parity_tests.cli import commands
+from parity_tests.suites.settings import checked
+from reports.output import json_file
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
+
+
+def blocks(page, language):
+    text = page.read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def run(page, **given):
+    """Run the Python of a page; return the names that there are then."""
+    found = blocks(DOCS / page, "python")
+    assert found
+    for block in found:
+        exec(compile(block, page, "exec"), given)
+    return given
+
+
+WEIGHTS = jnp.ones((4, 4))
+
+
+def times_weights(x):
+    return x @ WEIGHTS
+
+
+@pytest.fixture(autouse=True)
+def in_a_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def flag():
+    before = engine.config.use_simplified_constants
+    yield
+    engine.config.update("use_simplified_constants", before)
+
+
+@pytest.mark.usefixtures("flag")
+def test_the_engine_and_its_flag(capsys):
+    made = run("guide-library.md")
+    assert made["const_arg"] is made["table"]
+    assert engine.config.use_simplified_constants
+    printed = capsys.readouterr().out
+    assert "float32[1024]" in printed
+
+
+def test_a_policy():
+    run("policies.md", engine=engine, f=times_weights, x=WEIGHTS[0])
+
+
+def test_exports_of_three_kinds():
+    x = WEIGHTS[0]
+    import safetensors.numpy
+
+    lowered = engine.jit(times_weights, constants="simplified").lower(x)
+    made = run(
+        "export.md", engine=engine, fun=times_weights, x=x, new=2 * WEIGHTS, jax=jax,
+        safetensors=safetensors, lowered=lowered,
+    )  # fmt: skip
+    np.testing.assert_array_equal(made["y"], x @ WEIGHTS)
+    np.testing.assert_array_equal(made["z"], 2 * made["y"])
+    np.testing.assert_array_equal(made["compiled"](x), made["y"])
+
+
+def test_tables_of_a_result():
+    Path("result.json").write_text(json_file.render(rich()))
+    assert len(run("frames.md")["programs"]) == len(rich().programs)
+
+
+def test_a_program_that_cannot_run_here_is_lowered():
+    made = run(
+        "proof.md", AbstractMesh=AbstractMesh, AxisType=AxisType, NamedSharding=NamedSharding,
+        PartitionSpec=PartitionSpec, jax=jax, program=program, weights=jnp.ones((4096, 8)),
+    )  # fmt: skip
+    assert jax.jit(made["step"]).trace(made["x"]).lower(
+        lowering_platforms=("cpu",)
+    ).out_info.shape == (16, 8)
+
+
+@pytest.mark.parametrize(
+    ("page", "names"),
+    [
+        ("guide-ci.md", ["step", "from_a_factory"]),
+        ("versions.md", ["logistic_map.n4000", "logistic_map.n16000"]),
+    ],
+)
+def test_declared_programs(page, names):
+    [block] = blocks(DOCS / page, "python")
+    Path("my_model.py").write_text(block)
+    assert [each.name for each in targets.load(["my_model.py"])] == names
+
+
+def test_parity_tests_that_are_written_in_a_suite():
+    run("guide-suites.md", pytest=pytest, jax=jax, step=times_weights, x=WEIGHTS[0])["test_step"]()
+
+
+@pytest.mark.parametrize("text", blocks(DOCS / "guide-campaigns.md", "toml"))
+def test_a_spec_of_a_campaign(text):
+    Path("nightly.toml").write_text(text)
+    assert read_spec(Path("nightly.toml")).campaign
+
+
+def test_settings_of_a_suite():
+    known, settings = map(tomllib.loads, blocks(DOCS / "guide-suites.md", "toml"))
+    assert known["known"]
+    assert checked(settings["tool"]["constparity"]["pytest"], "pyproject.toml")
+
+
+COMMANDS = frozenset(commands.every_command())
+
+
+def written(page):
+    """The lines of a page that are typed: in blocks of shell, and in backticks."""
+    text = page.read_text("utf-8")
+    for language in ("sh", "console"):
+        for block in blocks(page, language):
+            yield from block.replace("\\\n", " ").splitlines()
+    without_blocks = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    # No placeholder, no option of all commands; of the page of messages, no message.
+    typed = re.findall(r"`(constparity (?!COMMAND|--)[^`]+)`", without_blocks)
+    yield from typed if page.stem != "troubleshooting" else []
+
+
+def wrong_words(lines):
+    """The commands and options of `constparity ...` in lines of shell that there are not."""
+    for line in lines:
+        for typed in re.findall(r"(?:^|[;&|] )\s*(?:\$ )?constparity (\S.*)", line):
+            words = shlex.split(typed, comments=True)
+            name, *words = words[: words.index("--")] if "--" in words else words
+            if name not in COMMANDS:
+                yield name
+                continue
+            command = commands.command_named(name)
+            if words and f"{name} {words[0]}" in COMMANDS:
+                command = command.commands[words[0]]
+            known = {option for parameter in command.params for option in parameter.opts}
+            given = (word.partition("=")[0] for word in words if word.startswith("-"))
+            yield from (word for word in given if word not in known)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_typed_exist(page):
+    assert list(wrong_words(written(page))) == []
+
+
+def test_a_planted_command_is_found():
+    planted = "constparity ruin a.py\ncd a && constparity run a.py --gone  # why\n"
+    planted += "$ constparity bisect -- a --gone"
+    assert list(wrong_words(planted.splitlines())) == ["ruin", "--gone"]
