@@ -161,13 +161,14 @@ def _uv(
     pass_fds: Sequence[int] = (),
     variables: Mapping[str, str] | None = None,
 ) -> Ran:
-    ran = run_command([_uv_path(), *arguments], pass_fds, variables)
+    ran = run_command([uv_path(), *arguments], pass_fds, variables)
     if ran.status:
         raise InstallError(f"uv says: {_reason(ran)}")
     return ran
 
 
-def _uv_path() -> str:
+def uv_path() -> str:
+    """Return the path of uv. Raises `InstallError` where it is not installed."""
     try:
         from uv import find_uv_bin
 

@@ -139,9 +139,10 @@ def _make(plan: Plan, lock: FolderLock, say: Say) -> None:
     python = plan.python or find_python.find(plan.jax, needs_venv=False)
     store.delete_abandoned(plan.path.parent)
     store.delete(plan.path)
-    say(_announced(plan, python))
     started = time.monotonic()
     try:
+        installers.uv_path()  # else it would be announced, and then not there
+        say(_announced(plan, python))
         fds = (lock.fileno(),)
         installers.make(python.path, plan.path, fds)
         own = [argument for each in plan.with_ for argument in each.arguments]

@@ -130,7 +130,9 @@ def _reason(path: InliningPath, everything: Inlined, chosen: Inlined) -> str:
         return f"hoist everything: {slow}"
     if times.compiles_too_long(everything) and times.is_faster(everything, NOTHING):
         return f"hoist everything: inlining all would be faster, taking more than {factor}"
-    return f"no difference: hoist everything; no call is faster by more than {times.slack:.0%}"
+    return (
+        f"no difference: hoist everything; no call is more than {1 + times.slack:.2f} times as fast"
+    )
 
 
 def _points(

@@ -6,7 +6,9 @@ process, or ends it, another process goes on with the rest: no file costs anothe
 
 from __future__ import annotations
 
+import importlib.util
 import json
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,13 +31,15 @@ def list_programs(targets_: Sequence[str], folder: Path, limits: Limits) -> List
 
     A module that cannot be imported is an entry beside the programs of the others. The listing has
     an `error` where a target is wrong, and where no module can be imported. Raises `ListingError`
-    where the process of the only module dies or does not end within its limits, and `TargetError`
-    where a directory has no programs.
+    where the process of the only module dies or does not end within its limits, and where JAX is
+    not installed; `TargetError` where a directory has no programs.
 
     Example::
 
         list_programs(["my_model.py"], folder, Limits(60)).programs[0].name
     """
+    if limits.python is None and importlib.util.find_spec("jax") is None:
+        raise ListingError(f"{sys.executable} has no JAX: install it there, as pip install jax")
     parts = targets.parts(targets_)
     answers = _answers(parts, folder, limits)
     if wrong := next((each for each in answers if each.error is not None), None):

@@ -7,6 +7,8 @@ of the tester: a test-suite that does not ask must not notice.
 from __future__ import annotations
 
 import argparse
+import importlib.util
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -196,6 +198,11 @@ def _settle(options: argparse.Namespace, folder: Path) -> None:
     try:
         check_options(options)
         if options.constparity != "off":
+            if importlib.util.find_spec("jax") is None:
+                raise SettingsError(
+                    f"--constparity={options.constparity}: {sys.executable} has no JAX: install "
+                    "it there, as pip install jax"
+                )
             apply_project(options, folder)
     except SettingsError as error:
         raise pytest.UsageError(str(error)) from error

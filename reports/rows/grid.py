@@ -115,7 +115,7 @@ def _left_alone(changes: Sequence[VersionChange]) -> str:
     total = len({each.program for each in changes})
     news = [each for each in changes if each.is_news]
     if not news:
-        same = "every program gives equal outputs on all versions, or fails alike"
+        same = "every program gives equal or close outputs on all versions, or fails alike"
         return f"flag left alone: {same} (programs: {total:,})"
     told = []
     for outcome in (*reversed(VERSION_OUTCOMES), "slower", "faster"):

@@ -1,7 +1,10 @@
 """Mistakes of users: each is told what is wrong, where, and what to do, and has its exit status."""
 
 import json
+import os
 import sqlite3
+import subprocess
+import sys
 
 import pytest
 
@@ -148,3 +151,33 @@ def test_json_has_standard_output_for_itself(words, folder, capsys, monkeypatch,
     printed = capsys.readouterr()
     assert json.loads(printed.out)
     assert printed.err
+
+
+# As where JAX was removed: nothing finds it.
+WITHOUT_JAX = """\
+import importlib.util, sys
+found = importlib.util.find_spec
+importlib.util.find_spec = lambda name, *more: None if name == "jax" else found(name, *more)
+"""
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "from parity_tests.cli import app; sys.exit(app.main(['run', 'empty.py']))",
+        "from parity_tests.cli import app; sys.exit(app.main(['prove', 'empty.py']))",
+        "import pytest; sys.exit(pytest.main(['-p', 'parity_tests.suites.plugin',"
+        " '--constparity=both']))",
+    ],
+    ids=["run", "prove", "pytest"],
+)
+def test_an_environment_without_jax_is_told_so(program, folder):
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_JAX + program],
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert done.returncode == 4
+    assert f"{sys.executable} has no JAX: install it there, as pip install jax" in done.stderr
+    assert "Traceback" not in done.stderr

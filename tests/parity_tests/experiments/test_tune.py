@@ -110,7 +110,7 @@ def test_exactly_the_array_that_makes_calls_faster_is_inlined(planted, monkeypat
 def test_nothing_to_gain(planted, monkeypatch):
     found = found_of(planted, monkeypatch, call=costs(of_512=0.04))
     assert (found.proposal, path(found)) == ({}, [])
-    assert found.reason.startswith("no difference: hoist everything; no call is faster by more")
+    assert found.reason.startswith("no difference: hoist everything; no call is more than 1.")
     assert set(outcomes(found).values()) == {"no faster"}
 
 

@@ -115,8 +115,8 @@ def test_a_grid_on_which_nothing_changes_says_so():
     headline = built.of(*versions, changes=(equal,)).headline
     assert headline.verdicts == "verdicts: a flip comes to the same on all versions (programs: 1)"
     assert headline.left_alone == (
-        "flag left alone: every program gives equal outputs on all versions, or fails alike "
-        "(programs: 1)"
+        "flag left alone: every program gives equal or close outputs on all versions, or fails "
+        "alike (programs: 1)"
     )
 
 
