@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 from typing import Annotated, Any, TextIO, cast
 
 import typer
@@ -66,13 +67,36 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
         complain("the working directory was removed; change to another one")
         return Exit.USAGE
     outcome = _Outcome(output)
-    # SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind, and so
-    # a terminal that is closed, unless nohup has it ignored.
-    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    hangs_up = signal.getsignal(signal.SIGHUP) == signal.SIG_DFL
-    if hangs_up:
-        signal.signal(signal.SIGHUP, signal.default_int_handler)
     TRACEBACKS.set(False)
+    with _interrupted_by_signals() as taken:
+        return _run_until(arguments, outcome, taken)
+
+
+@contextlib.contextmanager
+def _interrupted_by_signals() -> Iterator[list[int]]:
+    """Have signals raise KeyboardInterrupt within the block, and list those that came.
+
+    SIGTERM as Ctrl-C, so that a cancelled CI job leaves neither workers nor files behind, and so a
+    terminal that is closed, unless nohup has it ignored.
+    """
+    taken: list[int] = []
+
+    def take(number: int, frame: FrameType | None) -> None:
+        taken.append(number)
+        signal.default_int_handler(number, frame)
+
+    ends = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL}
+    numbers = [signal.SIGTERM, *(each for each in ends if signal.getsignal(each) == ends[each])]
+    before = [signal.signal(each, take) for each in numbers]
+    try:
+        yield taken
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _run_until(arguments: Sequence[str] | None, outcome: _Outcome, taken: Sequence[int]) -> Exit:
+    """Run the command line until it ends, or until a signal is `taken`."""
     try:
         # The name is part of what a shell completes, however the process was started.
         code = app(args=arguments, prog_name="constparity", obj=outcome, standalone_mode=False)
@@ -89,6 +113,9 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
         return Exit.INTERRUPTED
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
+    except _what_comes_of(taken):
+        complain("interrupted")
+        return Exit.INTERRUPTED
     except _MisuseError as error:
         TRACEBACKS.set(False)  # typer's says nothing about what is wrong
         complain(_of_misuse(error))
@@ -103,10 +130,11 @@ def _run(arguments: Sequence[str] | None, output: LastingStream) -> Exit:
         return Exit.INTERNAL_ERROR
     except Exception:  # noqa: BLE001 - any other exception is our bug, and the message says so
         return _internal_error()
-    finally:
-        signal.signal(signal.SIGTERM, before)
-        if hangs_up:
-            signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def _what_comes_of(taken: Sequence[int]) -> tuple[type[Exception], ...]:
+    """Return what a signal may come to: NumPy's import makes an ImportError of it."""
+    return (Exception,) if taken else ()
 
 
 def _of_misuse(error: Any) -> str:

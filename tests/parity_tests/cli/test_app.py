@@ -1,6 +1,8 @@
 """What a command writes where, its exit status, and how it ends when it is interrupted."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 
@@ -207,3 +209,18 @@ def test_explain_needs_a_target(capsys):
 def test_explain_of_nothing_has_its_own_status(canned):
     canned()
     assert app.main(["explain", "empty.py"]) == 5
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_import_that_a_signal_breaks_is_an_interruption(number, monkeypatch, capsys):
+    def imports_numpy(*args, **kwargs):
+        try:
+            os.kill(os.getpid(), number)
+        except KeyboardInterrupt:
+            raise ImportError("numpy._core.multiarray failed to import") from None
+
+    before = signal.getsignal(number)
+    monkeypatch.setattr(app, "app", imports_numpy)
+    assert app.main(["run"]) == 130
+    assert capsys.readouterr().err == "constparity: interrupted\n"
+    assert signal.getsignal(number) is before
