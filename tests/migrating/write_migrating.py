@@ -309,7 +309,7 @@ def _whole(seen):
     _, text, *_ = sources(WHOLE)
     [said] = {flags[flag][WHOLE]["fixed"] for flags in seen["said"].values() for flag in "01"}
     program = f"[{WHOLE}.py](migrating/{WHOLE}.py)"
-    yield from (f"{heading(WHOLE)}. Copy it:", f"{program}.", "", text)
+    yield from (f"{heading(WHOLE)}. Copy it, without its model:", f"{program}.", "", text)
     yield from ("", "It compares itself with a model of its own. On all of these it says:", "")
     yield from ("```text", said, "```", "")
 
