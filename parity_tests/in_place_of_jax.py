@@ -25,7 +25,10 @@ def after_import(name: str, do: Callable[[], object]) -> None:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-    """Finds one module, as the finders after it do, and has it loaded by `_Loader`."""
+    """Finds one module, as the finders after it do, and has it loaded by `_Loader`.
+
+    It stays until the module is loaded: to look for JAX, to see if it is there, imports nothing.
+    """
 
     def __init__(self, name: str, do: Callable[[], object]) -> None:
         self._name, self._do = name, do
@@ -36,14 +39,20 @@ class _Finder(importlib.abc.MetaPathFinder):
         path: Sequence[str] | None = None,
         target: ModuleType | None = None,
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return the spec of the module, and leave the path: another import finds it without us."""
-        if fullname != self._name:
+        """Return the spec of the module that the finders after this one find."""
+        if fullname != self._name or self not in sys.meta_path:
             return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(fullname)
+        after = sys.meta_path[sys.meta_path.index(self) + 1 :]
+        found = (each.find_spec(fullname, path, target) for each in after)
+        spec = next(filter(None, found), None)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._do)
+            spec.loader = _Loader(spec.loader, self._loaded)
         return spec
+
+    def _loaded(self) -> None:
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+            self._do()
 
 
 class _Loader(importlib.abc.Loader):
@@ -105,6 +114,11 @@ def is_replaced() -> bool:
     """Say whether somebody put another function in the place of `jax.jit` after us."""
     jax = sys.modules.get("jax")
     return jax is not None and bool(_ours) and jax.jit is not _ours["jit"]
+
+
+def is_missed() -> bool:
+    """Say whether JAX was imported, and nothing has put our functions in the place of its own."""
+    return "jax" in sys.modules and not _ours
 
 
 _early: list[str] = []

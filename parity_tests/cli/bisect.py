@@ -147,6 +147,7 @@ def bisect(
         if flip is not None:
             ended = run_here(command, Flips.of(flip), policy=exceptions)
             _print_unmatched(ended.told, exceptions)
+            _print_unreached(ended.told)
             try:
                 if Flips.of(flip).ranges:
                     check_reached(ended, command)
@@ -223,6 +224,17 @@ def _entries(policy: str) -> Sequence[Entry]:
     from engine.configuration.policy_table import read_lines
 
     return read_lines(policy, "the policy").entries
+
+
+def _print_unreached(told: Told) -> None:
+    """Say what could not be flipped, the first of each kind."""
+    for reason, names in (
+        ("captured outside of jax.jit", told.not_reached),
+        ("a process that is not switched", told.not_switched),
+    ):
+        if names:
+            more = f", and {len(names) - 1} more" if len(names) > 1 else ""
+            complain(f"not flipped: {reason}: {min(names)}{more}")
 
 
 def _print_unmatched(told: Told, policy: str) -> None:

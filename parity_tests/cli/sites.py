@@ -109,4 +109,4 @@ def print_sites(console: Console, found: Sites, *, details: int = 1) -> None:
         if each.fixed:
             say(console, f"  not flipped by itself: {documents.place_of(each)}: {each.fixed}")
     for text in found.not_reached:
-        say(console, f"  out of reach, captured outside of jit: {text}")
+        say(console, f"  out of reach, captured outside of jax.jit: {text}")

@@ -143,6 +143,12 @@ class SuitePlugin:
         return (yield from self._phase(item, "teardown"))
 
     def _phase(self, item: pytest.Item, phase: str) -> Iterator[None]:
+        if in_place_of_jax.is_missed():
+            pytest.exit(
+                "constparity: JAX was imported in a way that no import hook sees, so nothing is "
+                "compared; import it in the first conftest.py",
+                pytest.ExitCode.USAGE_ERROR,
+            )
         with self._recorder.during(item.nodeid, phase) as now:
             try:
                 result = yield

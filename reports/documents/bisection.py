@@ -101,7 +101,7 @@ def limits(found: Bisection) -> list[str]:
     """Say what could not be flipped by itself, or not at all."""
     return [
         *(f"flipped with its form: {each}" for each in found.together),
-        *(f"out of reach, captured outside of jit: {each}" for each in found.not_reached),
+        *(f"out of reach, captured outside of jax.jit: {each}" for each in found.not_reached),
         *(f"not switched: {each}" for each in found.not_switched),
     ]
 

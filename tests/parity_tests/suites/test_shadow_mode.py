@@ -19,6 +19,33 @@ def test_without_a_fault_the_suite_passes_and_one_section_says_what_was_compared
     assert not [line for line in run.section if "differ" in line]
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--constparity=both", "1 program of 1 test ran on both pipelines"),
+        ("--constparity=legacy --constparity-collect=made", "1 program written"),
+        ("--constparity=prove", "proof: 1 of 1 programs proved"),
+    ],
+)
+def test_jax_may_be_looked_for_before_it_is_imported(suite, options, said):
+    """As libraries do that can do without it. JAX is imported by the tests, after the plugin."""
+    (suite.folder / "conftest.py").write_text(
+        "import importlib.util\nassert importlib.util.find_spec('jax')\n"
+    )
+    run = suite.write("def test_it():\n    scaled(2.0)\n").run(*options.split(), is_new=True)
+    assert said in run.output
+    assert run.returncode == 0
+
+
+def test_jax_that_was_imported_past_the_plugin_ends_the_run(suite):
+    (suite.folder / "conftest.py").write_text(
+        "import sys\nsys.meta_path[:] = [one for one in sys.meta_path if isinstance(one, type)]\n"
+    )
+    run = suite.write("def test_it():\n    scaled(2.0)\n").run("--constparity=both", is_new=True)
+    assert run.returncode == 4
+    assert "nothing is compared; import it in the first conftest.py" in run.output
+
+
 @pytest.mark.parametrize("sees", ["legacy", "simplified"])
 def test_each_way_to_reach_jit_is_shadowed(suite, sees):
     """A fault in one pipeline fails every test, whichever side the tests see."""

@@ -144,7 +144,7 @@ def test_a_bisection_as_markdown() -> None:
         "```\n"
         "\n"
         "- flipped with its form: f at b.py:1: its arrays go to scan\n"
-        "- out of reach, captured outside of jit: float32\\[9] at eager.py:7\n"
+        "- out of reach, captured outside of jax.jit: float32\\[9] at eager.py:7\n"
         "- not switched: JAX 0.4 is too old\n"
     )
 
