@@ -227,7 +227,7 @@ class Evaluation:
 
 def is_to_evaluate(claim: Claim) -> bool:
     """Say whether the modules of a claim are written apart and can be evaluated here."""
-    return claim.of == "module" and not claim.platform and claim.answer == "parted"
+    return claim.of == "module" and claim.answer == "parted"
 
 
 def with_evaluation(claim: Claim, before: Evaluation, after: Evaluation | None) -> Claim:

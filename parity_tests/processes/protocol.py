@@ -303,13 +303,15 @@ class NumberSteps(Question[NumberedForms]):
 class EvaluateModule(Question[ModuleEvaluated]):
     """Evaluate the module of one program on a side by the reference interpreter.
 
-    `given` is the folder of the process whose inputs it takes, its own where there is none. It may
-    end the process; what was evaluated before is in files.
+    `platform` is the one that it is lowered for, "" for that of the process. `given` is the folder
+    of the process whose inputs it takes, its own where there is none. It may end the process; what
+    was evaluated before is in files.
     """
 
     kind: Literal["evaluate module"] = "evaluate module"
     target: str
     side: Side
+    platform: str = ""
     given: Path | None = None
 
 

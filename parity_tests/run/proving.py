@@ -256,15 +256,17 @@ class Apart:
 
     def evaluated(self, claim: Claim) -> Claim:
         """Return a claim on modules with what the reference interpreter makes of both."""
-        before = self._evaluation(self.sides[0], None)
+        before = self._evaluation(claim.platform, self.sides[0], None)
         if not before.results:
             return with_evaluation(claim, before, None)
-        return with_evaluation(claim, before, self._evaluation(self.sides[1], self.sides[0]))
+        after = self._evaluation(claim.platform, self.sides[1], self.sides[0])
+        return with_evaluation(claim, before, after)
 
-    def _evaluation(self, side: Side, given_by: Side | None) -> Evaluation:
-        given = None if given_by is None else self.folder / "evaluated" / given_by
-        question = EvaluateModule(target=self.job.target, side=side, given=given)
-        asked = self._asking(question, side, "evaluated", most_seconds=_TO_EVALUATE)
+    def _evaluation(self, platform: str, side: Side, given_by: Side | None) -> Evaluation:
+        what = f"evaluated-{platform}"
+        given = None if given_by is None else self.folder / what / given_by
+        question = EvaluateModule(target=self.job.target, side=side, platform=platform, given=given)
+        asked = self._asking(question, side, what, most_seconds=_TO_EVALUATE)
         [answer] = ask_all([asked])
         files = ProcessFiles(asked.folder)
         if isinstance(answer, Lost):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import sys
@@ -324,6 +325,9 @@ def evaluate_module(request: protocol.EvaluateModule, desk: Desk) -> ModuleEvalu
     from parity_tests.proof.evaluation import NotEvaluatedError
 
     lowered = _lowered(request.target, request.side)
+    if request.platform:
+        made = lowered.traced.lower(lowering_platforms=(request.platform,))
+        lowered = dataclasses.replace(lowered, lowered=made)
     digest = numbers.with_modules(numbers.numbers_of(lowered), lowered).modules[""].digest
     found = ModuleEvaluated(digest=digest)
     try:
