@@ -203,7 +203,8 @@ def make_jaxpr(
     return traced
 
 
-@functools.wraps(jax_internals.stock_jit)
+# Not its module and name: pickle finds a function by these.
+@functools.wraps(jax_internals.stock_jit, assigned=("__doc__", "__annotations__"))
 def watched_jit(fun: Callable[..., Any] | _NotGiven = _NOT_GIVEN, /, **options: Any) -> Any:
     """Jit a function as `jax.jit` does; whoever watches traces is told each program that it traces.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -106,8 +107,8 @@ def functions_of_engine(side: str) -> Mapping[str, Any]:
 
 
 def early_modules() -> tuple[str, ...]:
-    """Return the modules that had JAX's own `jit` before it was swapped."""
-    return tuple(_early)
+    """Return the modules that had JAX's own `jit`, or what it had jitted, before it was swapped."""
+    return tuple(dict.fromkeys(_early))
 
 
 def is_replaced() -> bool:
@@ -135,6 +136,14 @@ def _swap(ours: Mapping[str, Any]) -> None:
     for module, attribute, name in places_of(stock):
         setattr(module, attribute, ours[name])
         _early.append(module.__name__)
+    jitted = type(stock["jit"](lambda: None))
+    for module, attribute, value in _of_users():
+        if isinstance(value, functools.partial) and value.func is stock["jit"]:
+            partial = functools.partial(ours["jit"], *value.args, **value.keywords)
+            setattr(module, attribute, partial)
+            _early.append(module.__name__)
+        elif type(value) is jitted and value.__module__ == module.__name__:
+            _early.append(module.__name__)
 
 
 def places_of(stock: Mapping[str, Any]) -> Iterator[tuple[ModuleType, str, str]]:
@@ -144,13 +153,18 @@ def places_of(stock: Mapping[str, Any]) -> Iterator[tuple[ModuleType, str, str]]
 
         list(places_of({"jit": jax.jit})) == [(my_module, "jit", "jit")]
     """
+    for module, attribute, value in _of_users():
+        for name, function in stock.items():
+            if value is function:
+                yield module, attribute, name
+
+
+def _of_users() -> Iterator[tuple[ModuleType, str, Any]]:
+    """Yield what the modules of users hold, and under which name."""
     for module_name, module in list(sys.modules.items()):
-        if module_name.partition(".")[0] in _OWN:
-            continue
-        for attribute, value in list(getattr(module, "__dict__", {}).items()):
-            for name, function in stock.items():
-                if value is function:
-                    yield module, attribute, name
+        if module_name.partition(".")[0] not in _OWN:
+            for attribute, value in list(getattr(module, "__dict__", {}).items()):
+                yield module, attribute, value
 
 
 # JAX itself goes on with its own: the jitted functions of `jax.numpy` capture nothing of a user's.

@@ -30,10 +30,13 @@ from reports.views.texts import visible
 _FOLDER = "constparity_journals"  # the key in the input of a worker
 
 
-_TRACED_TWICE = (
-    "what it jits was traced twice, to prove it: a test that counts traces, prints or warnings may "
-    "fail by that alone"
-)
+# By the mode: what may fail a test that passes without us.
+_TWICE = {
+    "prove": "what it jits was traced twice, to prove it: a test that counts traces, prints or "
+    "warnings may fail by that alone",
+    "both": "what it jits was lowered, compiled and run twice, to compare it: a test that counts "
+    "these may fail by that alone",
+}
 
 
 def side_seen(options: Any) -> Side:
@@ -156,8 +159,8 @@ class SuitePlugin:
                 now.skipped = isinstance(error, pytest.skip.Exception)
                 if now.differences:
                     item.add_report_section(phase, "constparity", message_of(self._marked(now)))
-                elif self._mode == "prove" and now.ran and not now.skipped:
-                    item.add_report_section(phase, "constparity", _TRACED_TWICE)
+                elif self._mode in _TWICE and now.ran and not now.skipped:
+                    item.add_report_section(phase, "constparity", _TWICE[self._mode])
                 raise
             finally:
                 if phase == "call" and in_place_of_jax.is_replaced():

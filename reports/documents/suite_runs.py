@@ -27,7 +27,7 @@ from reports.views.texts import counted
 
 # The processes of stock JAX show no programs, so what a test differs by is not known here.
 WHAT_HELPS = (
-    "why, and what helps: pytest --constparity=both on these tests names captured arrays; "
+    "why, and what helps: pytest --constparity=prove on these tests names captured arrays; "
     "constparity lint names code that reads jaxprs or JAX's flag"
 )
 
@@ -125,16 +125,11 @@ def why_of(row: SuiteComparison) -> str:
     return ": ".join(filter(None, (row.where, row.action))) if row.action else ""
 
 
-def is_another_side(side: SuiteSide) -> bool:
-    """Say whether JAX's own flag was not that of the side when its processes ended."""
-    return side.flag_at_end is not None and not side.is_proven
-
-
 def doubt_of(side: SuiteSide) -> str:
     """Return why a side may not be what it should be; "" where it is."""
     doubts = []
-    if is_another_side(side):
-        doubts.append(f"its flag was {side.flag_at_end} at the end: a test has changed it")
+    if side.doubt:
+        doubts.append(f"its flag was {side.doubt}")
     if side.starts > 1:
         doubts.append(f"tests ended {side.starts - 1} of its {side.starts} processes")
     if side.ending:

@@ -17,7 +17,6 @@ from reports.documents.suite_runs import (
     again_of,
     answer,
     doubt_of,
-    is_another_side,
     judged,
     said_of,
     sides_of,
@@ -65,7 +64,7 @@ def _test(row: SuiteComparison, verdict: str) -> TestCase:
 
 def _side(side: SuiteSide) -> TestCase:
     doubt = doubt_of(side)
-    is_wrong = bool(side.ending) or is_another_side(side)
+    is_wrong = bool(side.ending or side.doubt)
     outcome = error("side", [doubt]) if doubt and is_wrong else None
     made = case(side.side, side.interpreter, outcome, _of_side(side), side.seconds)
     if doubt and not is_wrong:

@@ -13,9 +13,9 @@ STOCK_SIDES: tuple[StockSide, ...] = ("jax-legacy", "jax-simplified")
 class SuiteSide(Row):
     """The processes of one side: versions and the flag as they said themselves.
 
-    `flag_at_start` and `flag_at_end` are JAX's own value of the flag, None where the suite had not
-    imported JAX by then. `ending` says why the last process ended before its session did; "" where
-    it did not. `counts` has the tests by outcome.
+    `flag_at_start` and `flag_at_end` are JAX's own value of the flag when it was first and last
+    read, None where nothing imported JAX. `ending` says why the last process ended before its
+    session did; "" where it did not. `counts` has the tests by outcome.
     """
 
     side: StockSide
@@ -37,6 +37,23 @@ class SuiteSide(Row):
     def is_proven(self) -> bool:
         """Whether JAX itself said at the end that it ran on this side."""
         return self.flag_at_end is (self.side == "jax-simplified")
+
+    @property
+    def doubt(self) -> str:
+        """Why JAX's flag may not have been that of the side; "" where it was, or was not read."""
+        if self.flag_at_end is None or (self.is_proven and not self.is_pinned):
+            return ""
+        if self.is_pinned:
+            why = (
+                "when it was first read: a conftest.py or a plugin sets it, so nothing is compared"
+            )
+            return f"{self.flag_at_start} {why}"
+        return f"{self.flag_at_end} at the end: a test has changed it"
+
+    @property
+    def is_pinned(self) -> bool:
+        """Whether its flag was that of the other side from the first on."""
+        return self.flag_at_start is (self.side == "jax-legacy")
 
 
 class SuiteOutcome(Row):

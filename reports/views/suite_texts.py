@@ -26,10 +26,11 @@ RUNGS_IN_WORDS = {
     "mismatch": "different",
 }
 
-# Shadow mode traces each function once, on one side.
+# Shadow mode traces each function once, on one side, and both sides are ours.
 NOT_SEEN = (
-    "not seen: code that reads jaxprs or JAX's flag, and decides by them; "
-    "pytest --constparity=jax-both sees it"
+    "not seen: code that reads jaxprs or JAX's flag, and decides by them; what a flip of stock JAX "
+    "changes and the engine does not, as NumPy arrays that are overwritten, transfer guards, and "
+    "devices; pytest --constparity=jax-both sees both"
 )
 # What a trace does not say, and the traces of one process.
 _NOT_PROVED = (

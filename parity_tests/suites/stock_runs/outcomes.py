@@ -95,7 +95,7 @@ def names_the_flag(outcome: SuiteOutcome) -> bool:
 def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
     """Return the record of a side: versions, flag and counts."""
     heard = run.heard
-    first, last = (heard.versions[0], heard.versions[-1]) if heard.versions else ({}, {})
+    last = heard.versions[-1] if heard.versions else {}
     flags = [each["flag"] for each in heard.versions if each["flag"] is not None]
     counts = Counter(outcome_of(run, test).outcome for test in run.selected)
     return SuiteSide(
@@ -107,7 +107,7 @@ def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
         jax=last.get("jax", ""),
         jaxlib=last.get("jaxlib", ""),
         variable=heard.begin.get("environment"),
-        flag_at_start=first.get("flag"),
+        flag_at_start=flags[0] if flags else None,
         flag_at_end=flags[-1] if flags else None,
         counts=dict(sorted(counts.items())),
         seconds=run.seconds,

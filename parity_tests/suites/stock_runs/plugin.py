@@ -159,13 +159,15 @@ class StockRuns:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports; one that could not be written fails the run."""
+        """Write the reports; one that is not written fails the run, and so does a pinned flag."""
         if self.result is None:
             return
+        fails = any(side.is_pinned for side in self.result.sides)
         for line, is_written in reporting.written(self._requests, self.result):
             self._said.append(line)
-            if not is_written and session.exitstatus == pytest.ExitCode.OK:
-                session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            fails |= not is_written
+        if fails and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def _without_workers(config: pytest.Config) -> None:
@@ -306,8 +308,8 @@ def _side_line(side: SuiteSide) -> str:
 
 
 def _doubts(side: SuiteSide) -> Iterator[str]:
-    if side.flag_at_end is not None and not side.is_proven:
-        yield f"  the flag of {side.side} was {side.flag_at_end} at the end: a test has changed it"
+    if side.doubt:
+        yield f"  the flag of {side.side} was {side.doubt}"
     if side.starts > 1:
         yield f"  {side.starts} processes, for tests ended {side.starts - 1} of them"
     if side.ending:

@@ -222,6 +222,7 @@ def test_compiles_once():
 
 def test_is_jax_s():
     assert type(scaled) is type(jnp.sin) and isinstance(jax.jit, type(lambda: 0))
+    assert pickle.loads(pickle.dumps(jax.jit)) is jax.jit
     with pytest.raises(TypeError):
         jax.jit(lambda x: x, no_option=True)
 

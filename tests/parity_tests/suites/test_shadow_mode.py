@@ -37,6 +37,30 @@ def test_jax_may_be_looked_for_before_it_is_imported(suite, options, said):
     assert run.returncode == 0
 
 
+def test_modules_that_were_there_before_the_plugin_are_named(suite):
+    early = """
+    import functools
+    import jax
+
+    jit = functools.partial(jax.jit, inline=True)
+    """
+    suite.write(early, head="", name="partial_of_jit.py")
+    suite.write("import jax\nf = jax.jit(lambda x: x + 1)\n", head="", name="jitted_before.py")
+    tests = """
+    import jitted_before, partial_of_jit
+
+
+    def test_it():
+        jitted_before.f(1.0)
+        partial_of_jit.jit(lambda x: x * TABLE)(1.0)
+    """
+    options = ("-pjitted_before", "-ppartial_of_jit", "--constparity=both")
+    run = suite.write(tests).run(*options, is_new=True)
+    assert "1 program of 1 test ran on both pipelines" in run.section[0], run.output
+    for name in ("jitted_before", "partial_of_jit"):
+        assert f"{name} was imported before the plugin: functions that it had jitted" in run.output
+
+
 def test_jax_that_was_imported_past_the_plugin_ends_the_run(suite):
     (suite.folder / "conftest.py").write_text(
         "import sys\nsys.meta_path[:] = [one for one in sys.meta_path if isinstance(one, type)]\n"
@@ -100,6 +124,35 @@ def test_a_failing_test_keeps_its_own_message_and_gets_the_difference_beside_it(
     assert run.outcomes == {"failed": 1}
     assert "its own message" in run.output
     assert "differ in `scaled`" in run.output
+
+
+def test_outputs_that_have_no_values_are_compared(suite):
+    tests = """
+    def test_derivative_of_an_integer():
+        jax.jit(jax.grad(lambda n, x: (x * TABLE).sum(), allow_int=True))(3, TABLE)
+    """
+    run = suite.write(tests).run("--constparity=both")
+    assert run.outcomes == {"passed": 1}, run.output
+    assert "1 program of 1 test ran on both pipelines" in run.section[0]
+
+
+def test_a_failing_test_is_told_that_its_programs_ran_twice(suite):
+    tests = """
+    from jax._src import test_util
+
+
+    def test_counts():
+        with test_util.count_jit_and_pmap_lowerings() as count:
+            jax.jit(lambda x: x * TABLE)(2.0)
+        assert count() == 1
+
+
+    def test_fails_before():
+        assert False
+    """
+    run = suite.write(tests).run("--constparity=both")
+    assert run.outcomes == {"failed": 2}
+    assert run.output.count("a test that counts these may fail by that alone") == 1
 
 
 def test_what_differs_outside_of_tests_fails_the_run(suite):

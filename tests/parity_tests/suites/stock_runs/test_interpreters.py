@@ -45,6 +45,21 @@ def test_changes_it(): jax.config.update("jax_use_simplified_jaxpr_constants", F
     assert "the flag of jax-simplified was False at the end: a test has changed it" in done.printed
 
 
+def test_a_flag_that_the_suite_pins_fails_the_run(plant, run):
+    suite = plant("""
+def test_passes(): pass
+""")
+    (suite / "conftest.py").write_text(
+        "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '0'\nimport jax\n"
+    )
+    done = run(suite)
+    assert done.code == 1
+    assert (
+        "the flag of jax-simplified was False when it was first read: a conftest.py or a plugin "
+        "sets it, so nothing is compared" in done.printed
+    )
+
+
 def test_another_interpreter_runs_both_sides_too(plant, run, python):
     done = run(
         plant("""
