@@ -118,8 +118,12 @@ def is_replaced() -> bool:
 
 
 def is_missed() -> bool:
-    """Say whether JAX was imported, and nothing has put our functions in the place of its own."""
-    return "jax" in sys.modules and not _ours
+    """Say whether JAX was imported, and nothing has put our functions in the place of its own.
+
+    What a test puts in the place of JAX, as None where it is to be missing, was not imported.
+    """
+    jax = sys.modules.get("jax")
+    return getattr(jax, "__spec__", None) is not None and hasattr(jax, "jit") and not _ours
 
 
 _early: list[str] = []

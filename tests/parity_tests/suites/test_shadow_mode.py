@@ -61,6 +61,22 @@ def test_modules_that_were_there_before_the_plugin_are_named(suite):
         assert f"{name} was imported before the plugin: functions that it had jitted" in run.output
 
 
+def test_a_test_may_put_something_in_the_place_of_jax(suite):
+    tests = """
+    import sys
+    from unittest import mock
+
+    import pytest
+
+
+    @pytest.mark.parametrize("instead", [None, mock.MagicMock()])
+    def test_without_jax(instead, monkeypatch):
+        monkeypatch.setitem(sys.modules, "jax", instead)
+    """
+    run = suite.write(tests, head="").run("--constparity=both", is_new=True)
+    assert run.outcomes == {"passed": 2}, run.output
+
+
 def test_jax_that_was_imported_past_the_plugin_ends_the_run(suite):
     (suite.folder / "conftest.py").write_text(
         "import sys\nsys.meta_path[:] = [one for one in sys.meta_path if isinstance(one, type)]\n"
