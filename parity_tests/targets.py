@@ -301,6 +301,8 @@ def _import(module_part: str) -> ModuleType:
             raise
         text = f"importing {module_part} raised {type(error).__name__}: {said_by(error)}"
         text += _raised_at(error)
+        if "no known parent package" in str(error):
+            text += "; name the file as the module of its package, as in my_package.programs"
         if isinstance(error, ModuleNotFoundError) and error.name:
             raise MissingImportError(text, error.name) from error
         raise FailedImportError(text) from error

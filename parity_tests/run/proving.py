@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from parity_tests.advice import advice
 from parity_tests.evidence import values
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedSteps
@@ -118,6 +119,9 @@ def _row(
     if before is None or after is None:
         return row("failed", failure=listed.unavailable or "it was not run")
     one, two = before.observation, after.observation
+    for failure in filter(None, (one.failure, two.failure)):
+        if failure.kind == "wrong side":
+            return row("failed", failure=f"{_said(failure)}: {advice('wrong side')}")
     if one.failure:
         return row("failed", failure=f"before the flip: {_said(one.failure)}")
     if two.failure:

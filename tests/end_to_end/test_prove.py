@@ -476,3 +476,27 @@ def test_each_form_is_traced_once_and_hazards_are_read_off_that_trace(tmp_path):
         "comes_first": [], "may_break": ["writeable NumPy array"],
         "raises_after": ["reads jaxpr constants"], "reads": [],
     }  # fmt: skip
+
+
+PINNED = """
+import jax
+import jax.numpy as jnp
+from parity_tests import program
+
+jax.config.update("jax_use_simplified_jaxpr_constants", False)
+W = jnp.arange(64.0)
+
+
+@program(args=(1.0,))
+def step(x):
+    return x * W
+"""
+
+
+def test_a_module_that_pins_the_flag_is_not_compared(tmp_path):
+    (tmp_path / "pinned.py").write_text(PINNED)
+    sides = ("jax-legacy", "jax-simplified")
+    proofs = proving.prove([str(tmp_path / "pinned.py")], CampaignOptions(sides=sides))
+    [program] = proofs.programs
+    assert program.answer == "failed"
+    assert "let nothing set jax_use_simplified_jaxpr_constants" in program.failure
