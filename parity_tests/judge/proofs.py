@@ -364,7 +364,7 @@ _AFTER_LOWERING = (
     "the runtime"
 )
 NOT_ONE_JIT = (
-    "its user calls more than one jitted function: what its Python does between them is not proved"
+    "it is no jitted function itself: what its Python does around those that it calls is not proved"
 )
 _SAFE: FlipOutcome = "safe"
 _NOT_HERE = {

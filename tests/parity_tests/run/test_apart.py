@@ -90,7 +90,7 @@ def test_inputs_that_were_evaluated_count_where_the_next_takes_too_long(looked_i
 
 def test_a_program_of_several_jitted_functions_is_not_evaluated(looked_into):
     why = (
-        "its user calls more than one jitted function: what its Python does between them is not "
+        "it is no jitted function itself: what its Python does around those that it calls is not "
         "proved"
     )
     assert looked_into(reservations=(why,)) == ([], Evaluated(why_not=why))
