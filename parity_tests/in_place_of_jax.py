@@ -142,7 +142,8 @@ def _swap(ours: Mapping[str, Any]) -> None:
         _early.append(module.__name__)
     jitted = type(stock["jit"](lambda: None))
     for module, attribute, value in _of_users():
-        if isinstance(value, functools.partial) and value.func is stock["jit"]:
+        # By their types: a module may hold a proxy, which raises where it is asked for its class.
+        if type(value) is functools.partial and value.func is stock["jit"]:
             partial = functools.partial(ours["jit"], *value.args, **value.keywords)
             setattr(module, attribute, partial)
             _early.append(module.__name__)
