@@ -211,7 +211,15 @@ def test_explain_of_nothing_has_its_own_status(canned):
     assert app.main(["explain", "empty.py"]) == 5
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def number(request):
+    """A signal that is not ignored, as nohup and a shell's background job have some of them."""
+    is_int = request.param == signal.SIGINT
+    before = signal.signal(request.param, signal.default_int_handler if is_int else signal.SIG_DFL)
+    yield request.param
+    signal.signal(request.param, before)
+
+
 def test_an_import_that_a_signal_breaks_is_an_interruption(number, monkeypatch, capsys):
     def imports_numpy(*args, **kwargs):
         try:
