@@ -44,7 +44,11 @@ class _Finder(importlib.abc.MetaPathFinder):
         if fullname != self._name or self not in sys.meta_path:
             return None
         after = sys.meta_path[sys.meta_path.index(self) + 1 :]
-        found = (each.find_spec(fullname, path, target) for each in after)
+        found = (
+            each.find_spec(fullname, path, target)
+            for each in after
+            if hasattr(each, "find_spec")  # Python passes over others
+        )
         spec = next(filter(None, found), None)
         if spec is not None and spec.loader is not None:
             spec.loader = _Loader(spec.loader, self._loaded)

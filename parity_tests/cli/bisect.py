@@ -147,12 +147,12 @@ def bisect(
         if flip is not None:
             ended = run_here(command, Flips.of(flip), policy=exceptions)
             _print_unmatched(ended.told, exceptions)
-            _print_unreached(ended.told)
-            try:
-                if Flips.of(flip).ranges:
+            if Flips.of(flip).ranges:
+                _print_unreached(ended.told)
+                try:
                     check_reached(ended, command)
-            except NoJaxError as error:
-                no_jax(context, error)
+                except NoJaxError as error:
+                    no_jax(context, error)
             # Its own status, unless that would say that it passes with what nobody has flipped.
             context.obj.code = ended.exit_status or context.obj.code
             return
