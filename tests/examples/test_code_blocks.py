@@ -143,7 +143,7 @@ def written(page):
     without_blocks = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     # No placeholder, no option of all commands; of the page of messages, no message.
     typed = re.findall(r"`(constparity (?!COMMAND|--)[^`]+)`", without_blocks)
-    yield from typed if page.stem != "troubleshooting" else []
+    yield from (" ".join(each.split()) for each in typed if page.stem != "troubleshooting")
 
 
 def wrong_words(lines):
@@ -168,7 +168,13 @@ def test_commands_that_are_typed_exist(page):
     assert list(wrong_words(written(page))) == []
 
 
-def test_a_planted_command_is_found():
+def test_a_planted_command_is_found(tmp_path):
+    assert len(list(written(DOCS / "how_to.md"))) > 15
+    page = tmp_path / "page.md"
+    page.write_text(
+        "`constparity run a.py\n--gone`\n\n```sh\nconstparity run a.py \\\n  --lost\n```\n"
+    )
+    assert list(wrong_words(written(page))) == ["--lost", "--gone"]
     planted = "constparity ruin a.py\ncd a && constparity run a.py --gone  # why\n"
     planted += "$ constparity bisect -- a --gone"
     assert list(wrong_words(planted.splitlines())) == ["ruin", "--gone"]
