@@ -7,6 +7,7 @@ tasks in hand are given to the one that comes back. What Dask logs of it is kept
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import functools
 import gc
@@ -18,6 +19,7 @@ import re
 import subprocess
 import sys
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
@@ -323,19 +325,33 @@ def connected(address: str, patience: float = PATIENCE_SECONDS) -> Iterator[Clie
         )
     with _quiet():
         # A client that found no scheduler closes when it is garbage. If that is while a thread of
-        # the next one starts, the two wait for each other for ever.
-        gc.collect()
+        # the next one starts, the two wait for each other for ever. Dask leaves the socket of a
+        # greeting that it gives up to be closed in the same way.
+        with warnings.catch_warnings(action="ignore", category=ResourceWarning):
+            gc.collect()
         try:
+            asyncio.run(_greet(address, patience))
             client = Client(address, timeout=patience, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:  # the last, where TLS is not set up
             raise ClusterError(
-                f"no scheduler at {address!r} ({error}); start one with `dask scheduler`, and "
-                "check the address"
+                f"no scheduler at {address!r} ({str(error) or 'no answer'}); start one with "
+                "`dask scheduler`, and check the address"
             ) from error
         try:
             yield client
         finally:
             client.close(timeout=2)
+
+
+async def _greet(address: str, patience: float) -> None:
+    """Raise `TimeoutError` for what listens and says nothing; a client waits for it for ever."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    security = Security().get_connection_args("client")
+    async with asyncio.timeout(patience):
+        comm = await connect(address, timeout=patience, **security)
+    await comm.close()
 
 
 @contextlib.contextmanager

@@ -43,8 +43,9 @@ class Relay:
         with contextlib.suppress(OSError):
             while True:
                 near, _ = self._sockets[0].accept()
+                self._sockets.append(near)  # to be closed, also where the target is gone
                 far = socket.create_connection(("127.0.0.1", self.target))
-                self._sockets += [near, far]
+                self._sockets.append(far)
                 self._start(self._pass_on, near, far)
                 self._start(self._pass_on, far, near)
 

@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import signal
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -19,6 +20,8 @@ from reports.store.reading import load_run
 from tests.helpers.clusters import let_go, tasks_here
 from tests.helpers.waiting import await_
 
+# Dask does not close the socket of a scheduler that goes, or comes, while it is greeted.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 NAMES = ["waits", "second", "third", "fourth", "fifth"]
 
 
@@ -349,6 +352,15 @@ def test_an_address_that_is_none_is_refused_with_one(address, capfd):
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "tls://127.0.0.1:1", "tcp://[::1]:1"])
 def test_an_address_may_be_written_in_several_ways(address):
     with pytest.raises(ClusterError, match="no scheduler at"), connected(address, 0.5):
+        pass
+
+
+def test_what_listens_and_says_nothing_is_not_waited_for():
+    with (
+        socket.create_server(("127.0.0.1", 0)) as server,
+        pytest.raises(ClusterError, match=r"no scheduler at .* \(no answer\); start one"),
+        connected(f"127.0.0.1:{server.getsockname()[1]}", 0.5),
+    ):
         pass
 
 
