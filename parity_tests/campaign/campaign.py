@@ -29,6 +29,7 @@ from parity_tests.campaign.selecting import selected, with_libraries_taken
 from parity_tests.campaign.spec import Spec, SpecError, target_from
 from parity_tests.campaign.task_process import FolderError
 from parity_tests.campaign.tasks import Shard, Task, programs_of_shard
+from parity_tests.run.folder import variables_of_figures
 from reports.rows.plan import PlanLibrary, State
 from reports.store.plan_records import PlanBegin, PlannedText, StoredPlan
 from reports.store.plan_report import first_program, list_plans, seconds_by_name
@@ -341,7 +342,7 @@ def homes_of(asked: Spec, spec: Spec, folder: Path) -> dict[str, Path]:
 def whole_of(
     plan: Plan, programs: Sequence[PlannedProgram], homes: Mapping[str, Path], last: str = ""
 ) -> str:
-    """Identify all programs and what they are run with, whichever machine runs them.
+    """Identify all programs and what they are made of and run with, whichever machine runs them.
 
     Variations have an identity of their own behind it. A campaign that goes on keeps that of
     `last`, its identity when it began. Targets are of the working directory.
@@ -354,6 +355,9 @@ def whole_of(
         " ".join((each.label, each.found.python, each.found.jax, each.found.constparity))
         for each in plan.environments
     ]
+    what += [file for each in plan.environments for file in each.imported]
+    variables = sorted(variables_of_figures().items())
+    what += [f"{name}={each}" for name, each in variables if not name.startswith("CONSTPARITY_")]
     what += [_identity(each, homes[each.corpus]) for each in programs]
     own = _digest(what)
     if last.partition(" ")[0] == own:

@@ -71,12 +71,16 @@ class NamedEnvironment:
 
 
 class PlannedEnvironment(Record):
-    """An environment as a plan has it, with what its Python says of itself."""
+    """An environment as a plan has it, with what its Python says of itself.
+
+    `imported` are the digests of the user's files that its programs are made of, in order.
+    """
 
     label: str
     spec: EnvironmentSpec
     python: Path | None
     found: Environment
+    imported: tuple[str, ...] = ()
 
 
 class Plan(Record):
@@ -123,6 +127,7 @@ def plan_of(
                 spec=environment.spec,
                 python=python,
                 found=known[-1] if known else _environment_of(python, spec.campaign.timeout),
+                imported=tuple(sorted({file for each in own for file in each.imported})),
             )
         )
         for each in _named([program for corpus in own for program in corpus.programs], spec):
@@ -138,6 +143,7 @@ class _Listed:
     label: str
     programs: Sequence[PlannedProgram] = ()
     environment: Environment | None = None  # None where no module had to be imported
+    imported: Sequence[str] = ()
     missing: MissingModuleError | None = None
 
 
@@ -145,15 +151,15 @@ def _listed(spec: Spec, corpus: CorpusSpec, folder: Path, environment: NamedEnvi
     label = environment.label
     limits = Limits(spec.campaign.timeout, python=environment.python)
     try:
-        found, programs = _of_corpus(corpus, folder, label, limits)
+        found = _of_corpus(corpus, folder, label, limits)
     except MissingModuleError as error:
         return _Listed(corpus.name, label, missing=error)
     except TargetError as error:
         raise SpecError(f"corpus {corpus.name!r} in {label}: {error}") from error
-    if not programs:
+    if not found.programs:
         where = "expression and its tags" if corpus.expression or corpus.tags else "targets"
         raise SpecError(f"corpus {corpus.name!r} has no programs in {label}; see its {where}")
-    return _Listed(corpus.name, label, programs, found)
+    return found
 
 
 def _with_unavailable(
@@ -193,17 +199,15 @@ def _named(programs: Sequence[PlannedProgram], spec: Spec) -> list[PlannedProgra
     return list(programs)
 
 
-def _of_corpus(
-    corpus: CorpusSpec, folder: Path, label: str, limits: Limits
-) -> tuple[Environment | None, list[PlannedProgram]]:
+def _of_corpus(corpus: CorpusSpec, folder: Path, label: str, limits: Limits) -> _Listed:
     """List a corpus. Raises `TargetError`."""
     if corpus.generated:
-        return None, list(_generated(corpus, label, folder))
+        return _Listed(corpus.name, label, list(_generated(corpus, label, folder)))
     targets = [target_from_here(each, folder) for each in corpus.targets]
     select = Selection(expression=corpus.expression, tags=corpus.tags)
     with tempfile.TemporaryDirectory(prefix="constparity-") as own:
         collected = collect(targets, Path(own), limits, select)
-    return collected.environment, [
+    programs = [
         PlannedProgram(
             place=0,
             environment=label,
@@ -218,6 +222,8 @@ def _of_corpus(
         )
         for each in collected.programs
     ]
+    imported = [*collected.listing.imported.values()]
+    return _Listed(corpus.name, label, programs, collected.environment, imported)
 
 
 def _own_name(program: Listed, folder: Path) -> str:

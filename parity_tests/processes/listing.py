@@ -41,7 +41,7 @@ def list_programs(targets_: Sequence[str], folder: Path, limits: Limits) -> List
     if limits.python is None and importlib.util.find_spec("jax") is None:
         raise ListingError(f"{sys.executable} has no JAX: install it there, as pip install jax")
     parts = targets.parts(targets_)
-    answers = _answers(parts, folder, limits)
+    answers, imported = _answers(parts, folder, limits)
     if wrong := next((each for each in answers if each.error is not None), None):
         return wrong
     programs = {each.target: each for one in answers for each in one.programs}
@@ -53,12 +53,15 @@ def list_programs(targets_: Sequence[str], folder: Path, limits: Limits) -> List
             "error": "\n".join(failed) if failed and len(failed) == len(programs) else None,
             "traceback": "\n".join(each.traceback for each in answers if each.traceback),
             "left": (),
+            "imported": {each: targets.digest_of(Path(each)) for each in imported},
         }
     )
 
 
-def _answers(parts: tuple[str, ...], folder: Path, limits: Limits) -> list[Listing]:
-    """Ask one process after the other, until every part is listed.
+def _answers(
+    parts: tuple[str, ...], folder: Path, limits: Limits
+) -> tuple[list[Listing], list[str]]:
+    """Ask one process after the other, until every part is listed; return what they imported, too.
 
     A process that is lost while it imports its first part has lost this part alone.
     """
@@ -85,8 +88,7 @@ def _answers(parts: tuple[str, ...], folder: Path, limits: Limits) -> list[Listi
             what = " ".join(parts) or "the built-in corpus"
             raise ListingError(f"{_ending(what, answer, limits)}\n{answer.log}")
         waiting += [each for each in left if each]
-    _join_imported(folders)
-    return answers
+    return answers, _join_imported(folders)
 
 
 def _ending(what: str, lost: Lost, limits: Limits) -> str:
@@ -109,8 +111,9 @@ def _named(programs: Sequence[Listed]) -> tuple[Listed, ...]:
     )
 
 
-def _join_imported(folders: Sequence[Path]) -> None:
-    """Leave in the first folder the files that any of the processes has imported."""
+def _join_imported(folders: Sequence[Path]) -> list[str]:
+    """Return the files that any of the processes has imported; leave them in the first folder."""
     files = [ProcessFiles(each).imported for each in folders]
     found = {each for file in files if file.exists() for each in json.loads(file.read_bytes())}
     write(files[0], json.dumps(sorted(found)))
+    return sorted(found)

@@ -104,7 +104,7 @@ class Listing(Record):
     `missing_module` names the module that is not there, where this is the error. `has_flag` says
     whether JAX has its flag there. `left` are targets that were not listed: the import of one
     before them changed the process, and they want another. `traceback` is that of the imports that
-    failed.
+    failed. `imported` has the digests of the user's files that were imported, by their paths.
     """
 
     programs: tuple[Listed, ...] = ()
@@ -114,6 +114,7 @@ class Listing(Record):
     environment: Environment | None = None
     has_flag: bool = True
     left: tuple[str, ...] = ()
+    imported: dict[str, str] = Field(default_factory=dict)
 
 
 class EquationValue(Record):

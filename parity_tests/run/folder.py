@@ -27,11 +27,11 @@ from parity_tests.processes.side_runs import was_killed
 from parity_tests.run.options import CampaignOptions, side_with_hazards
 from reports.rows import SCHEMA_VERSION
 
-# The environment variables that figures depend on.
 _VARIABLES = ("JAX_", "XLA_FLAGS", "CONSTPARITY_", "PYTHONHASHSEED")
 
 
-def _variables() -> dict[str, str]:
+def variables_of_figures() -> dict[str, str]:
+    """Return the environment variables that figures depend on, by name."""
     environment = environment_of("jax-legacy")  # without what is set for every process anyway
     return {name: value for name, value in environment.items() if name.startswith(_VARIABLES)}
 
@@ -42,7 +42,7 @@ class Setup(RunOptions):
     Its limits and the number of its processes may be others when it goes on.
     """
 
-    variables: dict[str, str] = Field(default_factory=_variables)
+    variables: dict[str, str] = Field(default_factory=variables_of_figures)
 
 
 def setup_of(options: CampaignOptions) -> Setup:
@@ -53,7 +53,7 @@ def setup_of(options: CampaignOptions) -> Setup:
 
 # Of the folder, with the number of the schema that its records have. It goes up with every change
 # after which a campaign cannot go on; format 1 had no number and no digests.
-FORMAT = f"3.{SCHEMA_VERSION}"
+FORMAT = f"4.{SCHEMA_VERSION}"
 
 
 class _Identity(Record):
@@ -186,7 +186,9 @@ def _difference(before: _Identity, now: _Identity) -> str | None:
     programs, named = before.listing.programs, now.listing.programs
     if [each.target for each in programs] != [each.target for each in named]:
         return f"it has {len(programs)} programs and the targets name other ones"
-    return next(filter(None, map(_changed, programs, named)), None)
+    then, today = before.listing.imported, now.listing.imported
+    files = (f"{file!r} has changed since" for file in then if then[file] != today.get(file))
+    return next(filter(None, map(_changed, programs, named)), None) or next(files, None)
 
 
 def _conditions(identity: _Identity) -> tuple[dict[str, object], ...]:

@@ -88,7 +88,9 @@ def _check(parts: Sequence[_Part]) -> None:
                 names = [own.name for own in part.plan.libraries if own.left_out]
                 what += f"; {part.path.name} leaves out {', '.join(names)}" if names else ""
             raise store_error(
-                each.path, what, "run the shards of one spec, with the same programs and versions"
+                each.path,
+                what,
+                "run the shards of one spec, with the same programs, variables and versions",
             )
         if each.plan.rules != first.plan.rules:
             own, other = (", ".join(part.plan.rules) or "none" for part in (each, first))

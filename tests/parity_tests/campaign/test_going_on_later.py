@@ -215,3 +215,33 @@ def test_programs_are_known_by_what_they_are(change, is_the_same):
         for each in (program, program.model_copy(update=change))
     )
     assert (own == other) is is_the_same
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_the_same"),
+    [
+        ("models.py", False), ("helper.py", False), ("beside.py", True),
+        ("XLA_FLAGS", False), ("JAX_ENABLE_X64", False), ("CONSTPARITY_TEST", True),
+    ],
+)  # fmt: skip
+def test_files_that_are_imported_and_variables_belong_to_programs(
+    tmp_path, monkeypatch, changed, is_the_same
+):
+    (tmp_path / "models.py").write_text(
+        "import helper\nfrom parity_tests import program\n"
+        "step = program(args=(1.0,))(helper.step)\n"
+    )
+    for name in ("helper.py", "beside.py"):
+        (tmp_path / name).write_text("def step(x):\n    return x + 1\n")
+
+    def whole():
+        found = plan.plan_of(Spec(corpus=(MODELS,)), tmp_path, HERE)
+        return whole_of(found, found.programs, {"models": tmp_path})
+
+    before = whole()
+    if changed.endswith(".py"):
+        with (tmp_path / changed).open("a") as file:
+            file.write("# changed\n")
+    else:
+        monkeypatch.setenv(changed, "1" if changed.startswith("JAX") else "")
+    assert (whole() == before) is is_the_same

@@ -129,9 +129,16 @@ def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):
 
 def test_another_campaign_is_refused(module, tmp_path):
     targets = [f"{module}:program_1"]
+    module.with_name("helper.py").touch()
+    module.write_text(f"import helper\n{module.read_text()}")
     run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
     with pytest.raises(ResumeError, match="it has 1 programs and the targets name other ones"):
         run.run([f"{module}:program_2"], CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
+    helper = module.with_name("helper.py")
+    helper.write_text("# changed\n")
+    with pytest.raises(ResumeError, match=r"'\S+helper\.py' has changed since; name"):
+        run.run(targets, CampaignOptions(sides=SIDES, resume=tmp_path / "kept"))
+    helper.write_text("")
     with module.open("a") as file:
         file.write("\n# changed\n")
     with pytest.raises(ResumeError, match=r"the source of program_1 .* has changed since; name"):
