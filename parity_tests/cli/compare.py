@@ -72,8 +72,8 @@ def compare(
 
     With --store, A and B are runs of that database, by number or as last and last~1, or JSON
     reports. Each program is better, worse, newly different, newly fixed, gone, new, not comparable
-    or within noise; the exit status is 1 where one is newly different or worse, and 2 where none
-    could be compared. What other machines or versions measured is not judged.
+    or within noise; the exit status is 1 where one is newly different or worse, and 2 where one is
+    gone or not comparable. What other machines or versions measured is not judged.
 
     Examples:
 
@@ -139,7 +139,8 @@ def exit_of(found: RunComparison) -> Exit:
     counts = found.counts()
     if counts.keys() & {"newly different", "worse"}:
         return Exit.DIFFERENCE
-    if not counts.keys() - {"gone", "not comparable", "new"}:
+    # Of new programs alone none was compared.
+    if counts.keys() & {"gone", "not comparable"} or not counts.keys() - {"new"}:
         return Exit.COULD_NOT_COMPARE
     return Exit.PARITY
 

@@ -63,9 +63,9 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     changes, limits = [], _limits()
     for name in dict.fromkeys([*of_left, *of_right]):
         if name not in of_right:
-            changes.append(_missing(name, "gone", right.run, of_left[name]))
+            changes.append(_gone(of_left[name], right.run))
         elif name not in of_left:
-            changes.append(_missing(name, "new", left.run, of_right[name]))
+            changes.append(_new(of_right[name], left.run))
         else:
             pair = _Pair(of_left[name], of_right[name], sides, alike, limits, times.get(name, ()))
             changes.append(pair.change())
@@ -77,15 +77,29 @@ def compare_runs(left: ReadRun, right: ReadRun) -> RunComparison:
     )
 
 
-def _missing(
-    name: str, outcome: ProgramChangeOutcome, run: StoredRun, there: StoredProgram
+def _gone(program: StoredProgram, run: StoredRun) -> ProgramChange:
+    """Return the change of a program that the later run lacks."""
+    return _of_one_run(program, run, "gone" if run.is_complete else "not comparable")
+
+
+def _new(program: StoredProgram, run: StoredRun) -> ProgramChange:
+    """Return the change of a program that the earlier run lacks."""
+    if _is_different(program):
+        return _of_one_run(program, run, "newly different")
+    is_known = run.is_complete and not _is_unknown(program)
+    return _of_one_run(program, run, "new" if is_known else "not comparable")
+
+
+def _of_one_run(
+    program: StoredProgram, lacks: StoredRun, outcome: ProgramChangeOutcome
 ) -> ProgramChange:
-    """Return the change of a program that a run lacks, which may not have come to it."""
-    notes = (_state(there),)
-    if run.is_complete:
-        return ProgramChange(name=name, outcome=outcome, notes=notes)
-    reason = f"{run.label} ran {run.programs} of {run.planned} programs"
-    return ProgramChange(name=name, outcome="not comparable", reasons=(reason,), notes=notes)
+    """Return the change of a program that a run lacks, and may not have come to."""
+    came_to = f"{lacks.label} ran {lacks.programs} of {lacks.planned} programs"
+    reasons = () if lacks.is_complete else (came_to,)
+    notes = (_state(program),)
+    if outcome == "newly different":
+        reasons, notes = (f"{_state(program)} now; {lacks.label} does not have it", *reasons), ()
+    return ProgramChange(name=program.name, outcome=outcome, reasons=reasons, notes=notes)
 
 
 def _told(run: StoredRun) -> ComparedRun:

@@ -134,6 +134,13 @@ def test_nothing_in_common_could_not_be_compared(path):
     assert app.main(["compare", "1", "2", "--store", str(path)]) == 2
 
 
+def test_a_program_that_is_gone_is_no_success(path):
+    keep(path, built.program("step"))
+    keep(path, built.program("step"), built.program("init"))
+    assert app.main(["compare", "1", "2", "--store", str(path)]) == 0
+    assert app.main(["compare", "2", "1", "--store", str(path)]) == 2
+
+
 def test_a_trend_is_printed_and_drawn(two, tmp_path, capsys):
     file = tmp_path / "trend.svg"
     trend = ["history", "trend", "--store", str(two)]

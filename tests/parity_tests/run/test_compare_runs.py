@@ -94,6 +94,18 @@ def test_programs_of_one_run_alone_are_gone_or_new():
     assert list(found.counts()) == [each for each in CHANGE_OUTCOMES if each in ("gone", "new")]
 
 
+@pytest.mark.parametrize(
+    ("young", "outcome", "reasons"),
+    [
+        (program("young", "different", "outputs"), "newly different", 1),
+        (program("young", "could not compare"), "not comparable", 0),
+    ],
+)
+def test_a_new_program_is_judged_by_its_own_run(young, outcome, reasons):
+    found = compare_runs(run(1, program()), run(2, program(), young)).programs[-1]
+    assert (found.name, found.outcome, len(found.reasons)) == ("young", outcome, reasons)
+
+
 @pytest.mark.parametrize("changes", [{"finished": "", "planned": 9}, {"planned": 9}])
 def test_a_program_that_a_run_did_not_come_to_is_not_gone(changes):
     for left, right in (({}, changes), (changes, {})):
