@@ -16,12 +16,14 @@ Example::
 from __future__ import annotations
 
 import inspect
+import itertools
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any, TypeAlias, TypeVar, overload
 
 from parity_tests.own_jit import OwnJit
@@ -32,6 +34,9 @@ Built: TypeAlias = tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]
 # An attribute and not a registry: imports would fill a registry as a side effect, and a function
 # that is imported twice would be two programs.
 _MARK = "__constparity_program__"
+# Of a module that marks functions of its own: where each is, by the number of its mark.
+_MARKED = "__constparity_marked__"
+_numbers = itertools.count()
 
 
 class ProgramError(TypeError):
@@ -52,6 +57,7 @@ class Mark:
     tags: tuple[str, ...]
     module: str = ""
     sizes: tuple[int, ...] = ()
+    number: int = field(default_factory=lambda: next(_numbers), compare=False)
 
 
 @dataclass(frozen=True)
@@ -169,7 +175,8 @@ def program(
 
         gradient = program(args=(jnp.ones(3),))(jax.grad(my_model.loss))
     """
-    module = sys._getframe(1).f_globals.get("__name__", "")
+    names = sys._getframe(1).f_globals
+    module = names.get("__name__", "")
 
     def mark(fun: Callable[..., Any]) -> Callable[..., Any]:
         if sizes:
@@ -188,6 +195,11 @@ def program(
                 f"{_name_of(fun)} ({source_of(fun)}) is a factory: it returns its kwargs"
             )
         found = Mark(args, dict(kwargs or {}), name, tuple(tags), module, tuple(sizes))
+        if getattr(fun, "__module__", "") == module:
+            marked = names.setdefault(_MARKED, {})
+            before = mark_of(fun)
+            marked.pop(before.number if before else None, None)
+            marked[found.number] = (_name_of(fun), source_of(fun))
         setattr(fun, _MARK, found)
         return fun
 
@@ -227,6 +239,20 @@ def mark_of(obj: object) -> Mark | None:
     """
     mark = getattr(obj, _MARK, None) if callable(obj) else None
     return mark if isinstance(mark, Mark) else None
+
+
+def marked_without_a_name(module: ModuleType) -> list[tuple[str, str]]:
+    """Return name and place of functions that a module marks, and that it has under no name.
+
+    They are in a list or a class, or another function took their name.
+
+    Example::
+
+        marked_without_a_name(my_model) == [("step", "my_model.py:7")]
+    """
+    there = {mark.number for each in vars(module).values() if (mark := mark_of(each))}
+    marked = vars(module).get(_MARKED, {})
+    return [what for number, what in marked.items() if number not in there]
 
 
 def from_function(fun: Callable[..., Any], target: str) -> Program:

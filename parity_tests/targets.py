@@ -29,7 +29,13 @@ from parity_tests.marked_programs import (
     python_files,
     unreadable,
 )
-from parity_tests.program import Program, ProgramError, each_size, mark_of
+from parity_tests.program import (
+    Program,
+    ProgramError,
+    each_size,
+    mark_of,
+    marked_without_a_name,
+)
 
 CORPUS = "parity_tests.corpus"
 CORPUS_HINT = "install constparity[corpus]"
@@ -60,7 +66,10 @@ class MissingImportError(FailedImportError, MissingModuleError):
 
 @dataclass(frozen=True)
 class Unavailable:
-    """A corpus module without the library that it needs, or a file that cannot be imported."""
+    """What cannot run: a corpus module without its library, a file, or a function without a name.
+
+    The file cannot be imported, and the function cannot be found in its module again.
+    """
 
     name: str
     target: str
@@ -170,7 +179,7 @@ def _load_corpus_module(module: str) -> list[Program | Unavailable]:
         return [Unavailable(short, module, f"{root} is not installed: {CORPUS_HINT}")]
 
 
-def _load_target(target: str) -> list[Program]:
+def _load_target(target: str) -> Sequence[Program | Unavailable]:
     module_part, name = split(target)
     folder = Path(module_part)
     if _is_folder(module_part):
@@ -179,7 +188,9 @@ def _load_target(target: str) -> list[Program]:
     if name is not None:
         return _named_programs(module, module_part, name)
     found = _programs_in(module, module_part)
-    return _load_files(_files_in(str(folder))) if folder.is_dir() and not found else found
+    if folder.is_dir() and not found:
+        return _load_files(_files_in(str(folder)))
+    return [*found, *_without_a_name(module, module_part)]
 
 
 def _is_folder(module_part: str) -> bool:
@@ -189,8 +200,8 @@ def _is_folder(module_part: str) -> bool:
     return folder.is_dir() and not is_package
 
 
-def _load_files(files: Sequence[Path]) -> list[Program]:
-    return [each for file in files for each in _programs_in(_import(str(file)), str(file))]
+def _load_files(files: Sequence[Path]) -> list[Program | Unavailable]:
+    return [each for file in files for each in _load_target(str(file))]
 
 
 def _files_in(target: str) -> list[Path]:
@@ -224,6 +235,18 @@ def _programs_in(module: ModuleType, module_part: str) -> list[Program]:
         for name, value in vars(module).items()
         if _belongs_to(module, value)
         for program in each_size(value, f"{module_part}:{name}")
+    ]
+
+
+def _without_a_name(module: ModuleType, module_part: str) -> list[Unavailable]:
+    return [
+        Unavailable(
+            name,
+            f"{where}:{name}",
+            "it is marked, and its module has it under no name: it is in a list or a class, or "
+            "another one took its name; give it a name of its own in the module",
+        )
+        for name, where in marked_without_a_name(module)
     ]
 
 

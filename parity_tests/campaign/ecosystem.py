@@ -225,7 +225,11 @@ def _ended(library: LibrarySpec, place: _Place, status: int, say: Say) -> Progra
 
 def _python_with(library: LibrarySpec, jax: str, say: Say) -> Path:
     """Return the Python of an environment with a library, what its tests need, and constparity."""
-    own = str(FOLDER) if (FOLDER / "pyproject.toml").exists() else f"constparity=={version()}"
+    own = (
+        str(FOLDER)
+        if (FOLDER / "pyproject.toml").exists()
+        else f"constparity=={version().partition('+')[0]}"
+    )
     try:
         made = environment_for(jax, (*library.packages, *_NEEDS, own), say=say)
     except (NoPythonError, RequirementError, MakingError) as error:

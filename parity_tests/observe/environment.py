@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib.metadata
+import json
 import os
 import platform
 from pathlib import Path
@@ -65,8 +66,18 @@ def _cpu() -> str:
 
 
 def version() -> str:
-    """Return the version of constparity, or "unknown" where it runs from an unpacked tree."""
+    """Return the version of constparity, or "unknown" where it runs from an unpacked tree.
+
+    Where pip or uv installed a commit, which they keep in `direct_url.json` (PEP 610), it is named.
+
+    Example::
+
+        version() == "0.1.0+0123456789ab"
+    """
     try:
-        return importlib.metadata.version("constparity")
+        installed = importlib.metadata.distribution("constparity")
     except importlib.metadata.PackageNotFoundError:
         return "unknown"
+    direct = json.loads(installed.read_text("direct_url.json") or "{}")
+    commit = direct.get("vcs_info", {}).get("commit_id", "")[:12]
+    return f"{installed.version}+{commit}" if commit else installed.version

@@ -95,11 +95,13 @@ def _of_one_run(
 ) -> ProgramChange:
     """Return the change of a program that a run lacks, and may not have come to."""
     came_to = f"{lacks.label} ran {lacks.programs} of {lacks.planned} programs"
-    reasons = () if lacks.is_complete else (came_to,)
-    notes = (_state(program),)
+    reasons = [] if lacks.is_complete else [came_to]
+    notes = [_state(program)]
     if outcome == "newly different":
-        reasons, notes = (f"{_state(program)} now; {lacks.label} does not have it", *reasons), ()
-    return ProgramChange(name=program.name, outcome=outcome, reasons=reasons, notes=notes)
+        reasons.insert(0, f"{notes.pop()} now; {lacks.label} does not have it")
+    return ProgramChange(
+        name=program.name, outcome=outcome, reasons=tuple(reasons), notes=tuple(notes)
+    )
 
 
 def _told(run: StoredRun) -> ComparedRun:

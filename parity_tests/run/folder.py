@@ -186,8 +186,8 @@ def _difference(before: _Identity, now: _Identity) -> str | None:
     programs, named = before.listing.programs, now.listing.programs
     if [each.target for each in programs] != [each.target for each in named]:
         return f"it has {len(programs)} programs and the targets name other ones"
-    then, today = before.listing.imported, now.listing.imported
-    files = (f"{file!r} has changed since" for file in then if then[file] != today.get(file))
+    read, now_there = before.listing.imported, now.listing.imported
+    files = (f"{each!r} has changed since" for each in read if read[each] != now_there.get(each))
     return next(filter(None, map(_changed, programs, named)), None) or next(files, None)
 
 

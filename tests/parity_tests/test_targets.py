@@ -256,6 +256,48 @@ def test_a_missing_library_of_the_users_is_an_error(corpus):
         targets.load(["planted_package.needs"])
 
 
+MARKS = """
+import functools
+from parity_tests import program
+
+def function(number):
+    return lambda x: x + number
+
+mark = program(args=(1.0,))
+first = mark(function(1))
+first = program(args=(2.0,))(first)
+again = functools.wraps(first)(function(1))
+table = [mark(function(2))]
+
+class Inside:
+    @mark
+    def method(x):
+        return x
+
+@mark
+def twice(x):
+    return x
+
+@mark
+def twice(x):
+    return -x
+"""
+
+
+def test_functions_that_are_marked_and_have_no_name_are_said(tmp_path):
+    file = tmp_path / "marks.py"
+    file.write_text(MARKS)
+    for target in (file, tmp_path):
+        found = targets.load([str(target)])
+        lost = [each for each in found if isinstance(each, Unavailable)]
+        assert [each.target.rpartition("/")[2] for each in lost] == [
+            "marks.py:6:<lambda>", "marks.py:15:method", "marks.py:19:twice",
+        ]  # fmt: skip
+        assert all("give it a name of its own" in each.reason for each in lost)
+        names = [each.target.rpartition(":")[2] for each in found if each not in lost]
+        assert names == ["first", "again", "twice"]
+
+
 def test_sizes_of_a_program_are_targets(tmp_path):
     file = tmp_path / "sized.py"
     file.write_text(

@@ -1,9 +1,9 @@
 marker='<!-- constparity -->'
-room=60000  # a comment has 65,536 characters
+name="" room=60000  # a comment has 65,536 characters
 {
   echo "$marker"
-  echo "[All reports of this run]($RUN_URL)"
-  for file in constparity-report/{jax-both,programs,both}-*/comment.md; do
+  echo "[All reports of this run]($RUN_URL), of commit ${COMMIT:0:10}"
+  for file in constparity-report/{jax-both,programs,both,legacy,simplified}-*/comment.md; do
     [[ -f $file ]] || continue
     name=$(basename "$(dirname "$file")")
     size=$(wc -c < "$file")
@@ -17,8 +17,8 @@ room=60000  # a comment has 65,536 characters
       echo "### ${name%-*}, JAX ${name##*-}: too long to stand here"
     fi
   done
+  if [[ -z $name ]]; then
+    echo
+    echo "**No run left a report**: they failed or were ended."
+  fi
 } > comment.md
-if ! grep -q '^### ' comment.md; then
-  echo "No job wrote a report; nothing is commented."
-  exit 0
-fi

@@ -20,3 +20,6 @@ done
 mapfile -t tests < <(xargs -r -n 1 printf '%s\n' <<< "$TESTS")
 wait "$!" # fails where quotes do not match
 python -m pytest "${arguments[@]}" "${tests[@]}"
+if [[ -z ${formats[*]} ]]; then
+  echo "The tests pass." > "$report/comment.md"
+fi

@@ -1,5 +1,7 @@
 """The shell that comments on a pull request or a merge request: one comment, which is updated."""
 
+import json
+
 import pytest
 from ci_steps import gitlab_jobs, run_script, steps_of
 
@@ -13,7 +15,7 @@ def commented(tmp_path, machine):
     shims = tmp_path / "bin"
     shims.mkdir()
 
-    def run(script, command, answer, comments, variables):
+    def run(script, command, answer, comments, variables, second_page=""):
         for name, text in comments.items():
             (work / "constparity-report" / name).mkdir(parents=True)
             (work / "constparity-report" / name / "comment.md").write_text(text)
@@ -21,7 +23,8 @@ def commented(tmp_path, machine):
         shim = shims / command
         log = tmp_path / "log"
         shim.write_text(
-            f"#!/bin/sh\nprintf '%s ' \"$@\" >> {log}\necho >> {log}\nprintf '%s\\n' '{answer}'\n"
+            f"#!/bin/sh\nprintf '%s ' \"$@\" >> {log}\necho >> {log}\n"
+            f"case \"$*\" in *'&page=2&'*) echo '{second_page}';; *) echo '{answer}';; esac\n"
         )
         shim.chmod(0o755)
         path = f"{shims}:{machine['PATH']}"
@@ -38,8 +41,10 @@ COMMENTS = {
     "jax-both-0.10.2": "breaks\n",
     "jax-both-0.9.2": "x" * 60_001,
     "programs-0.11.2": "p",
+    "simplified-0.10.2": "The tests pass.\n",
 }
 GITHUB = {
+    "COMMIT": "0123456789abcdef",
     "GH_TOKEN": "t",
     "NUMBER": "7",
     "REPOSITORY": "a/b",
@@ -66,20 +71,22 @@ def test_one_comment_is_written_and_then_updated(commented, answer, call):
     assert calls[0].startswith("api --paginate repos/a/b/issues/7/comments --jq ")
     assert calls[1] == f"api --silent {call}"
     assert body.startswith(
-        "<!-- constparity -->\n[All reports of this run](https://example.org/run)"
+        "<!-- constparity -->\n[All reports of this run](https://example.org/run), of commit 01234"
     )
-    assert body.partition("/run)\n")[2] == (
+    assert body.partition(" 0123456789\n")[2] == (
         "\n### jax-both, JAX 0.10.2\n\nbreaks\n"
         "\n### jax-both, JAX 0.9.2: too long to stand here\n"
         "\n### programs, JAX 0.11.2\n\np"
         "\n### both, JAX 0.10.2\n\nof the tests\n"
+        "\n### simplified, JAX 0.10.2\n\nThe tests pass.\n"
     )
     assert len(body) < 65_536
 
 
-def test_without_reports_nothing_is_commented(commented):
-    calls, _ = commented(comment_script(), "gh", "", {}, GITHUB)
-    assert calls == []
+def test_the_comment_of_an_earlier_commit_does_not_stay_where_no_run_left_a_report(commented):
+    calls, body = commented(comment_script(), "gh", "12", {}, GITHUB)
+    assert "--method PATCH" in calls[1]
+    assert body.endswith("\n\n**No run left a report**: they failed or were ended.\n")
 
 
 @pytest.mark.parametrize(
@@ -96,6 +103,7 @@ def test_gitlab_gets_one_note(commented, answer, call):
         "CI_MERGE_REQUEST_IID": "3",
         "CI_PROJECT_ID": "9",
         "CONSTPARITY_TOKEN": "t",
+        "COMMIT": "0123456789abcdef",
         "RUN_URL": "https://example.org/run",
     }
     calls, body = commented(script, "curl", answer, COMMENTS, variables)
@@ -103,3 +111,13 @@ def test_gitlab_gets_one_note(commented, answer, call):
     assert "https://example.org/api/projects/9/merge_requests/3/notes?per_page=100" in calls[0]
     assert call in calls[1]
     assert body.startswith("<!-- constparity -->\n")
+
+
+def test_a_note_behind_the_first_hundred_is_found(commented):
+    script = "\n".join(gitlab_jobs(published()[GITLAB])[0]["constparity:comment"]["script"])
+    others = json.dumps([{"id": 5, "body": "other"}] * 100)
+    ours = json.dumps([{"id": 101, "body": "<!-- constparity -->"}])
+    calls, _ = commented(script, "curl", others, COMMENTS, {"CONSTPARITY_TOKEN": "t"}, ours)
+    assert [("page=2&" in each, "notes/101" in each) for each in calls[1:]] == [
+        (True, False), (False, True),
+    ]  # fmt: skip

@@ -6,6 +6,7 @@ import pytest
 
 from parity_tests.jobs import ProjectError, origin
 from parity_tests.jobs.origin import installed_origin
+from parity_tests.observe import environment
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
@@ -87,6 +88,11 @@ def test_a_checkout_is_pinned_to_the_commit_that_its_remote_has(installed, check
     (folder / "file").write_text("changed")
     said = f"the commit of {folder}, without its changes that are not committed"
     assert installed_origin().source == said
+
+
+def test_the_version_names_the_commit_that_was_installed(installed):
+    installed(of_repository("https://github.com/owner/constparity.git"))
+    assert environment.version() == f"9.1+{COMMIT[:12]}"
 
 
 def test_a_folder_inside_of_a_checkout_is_named(installed, checkout):
