@@ -29,7 +29,7 @@ from parity_tests.run.estimates import Announce, spoken
 from parity_tests.run.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.run.measuring import samples_of
 from parity_tests.run.options import CampaignOptions
-from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples
+from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples, metrics
 
 # The largest share of alarms among the comparisons of times.
 MOST_ALARMS = 0.01
@@ -216,6 +216,7 @@ def _different(first: Recorded, again: Recorded) -> str:
         return "" if said[0] == said[1] else f"{said[0]}, then {said[1]}"
     compared = _compared(first, again).comparisons
     different = [each for each in compared if each.outcome == "different"]
+    different.sort(key=lambda each: each.metric in metrics.NAMES)  # what is no figure comes first
     return "; ".join(
         f"{each.metric}: {each.left_value} against {each.right_value}" for each in different[:3]
     )

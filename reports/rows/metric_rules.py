@@ -86,6 +86,9 @@ OTHER_WORDS: Rule = (
 VARYING: Rule = (
     Ruling("not judged", "XLA does not serialize one program to the same bytes twice"),
 )
+WHERE_IT_LIES: Rule = (
+    Ruling("not judged", "a NumPy array is used where it lies, or copied, as its address happens"),
+)
 ONE_SAMPLE: Rule = (Ruling("not judged", "one process and few samples"),)
 
 # Known differences of legacy and simplified, and of stock JAX and the engine.

@@ -352,6 +352,7 @@ _MEMORY = (
         "bytes",
         within=rules.BUFFERS,
         across=rules.HOISTED,
+        again=rules.WHERE_IT_LIES,
         figure=Figure("device buffers of constants"),
     ),
     Metric(
@@ -425,6 +426,8 @@ _TIMES = (
 )
 
 METRICS: tuple[Metric, ...] = (*_JAXPR, *_PROOF, *_STABLEHLO, *_EXECUTABLE, *_MEMORY, *_TIMES)
+
+NAMES = frozenset(each.name for each in METRICS)
 
 # The order of the headings in the figures of a program; others follow. "proof" has its own table.
 HEADINGS = (

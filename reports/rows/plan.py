@@ -7,6 +7,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
+from reports.rows import metrics
 from reports.rows.fail_rules import Status
 from reports.rows.headline import agreement_of
 from reports.rows.program_row import Environment, ProgramRow
@@ -148,8 +149,12 @@ class PlanReport(Row):
     floor_seconds: float = 0.0
 
 
-def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) -> State:
-    """Return the state of a program that was run, or that its row says cannot be."""
+def state_of(row: ProgramRow, *, differs_from_itself: str, is_refused: bool) -> State:
+    """Return the state of a program that was run, or that its row says cannot be.
+
+    `differs_from_itself` has what A/A found, as "METRIC: VALUE against VALUE; ...". Where these are
+    figures alone, the program breaks no less where its outputs, effects or failures are apart.
+    """
     if is_refused:
         return "refused"
     if not row.observations:
@@ -157,11 +162,14 @@ def state_of(row: ProgramRow, *, differs_from_itself: bool, is_refused: bool) ->
     if row.proved_only:
         is_placed = row.flip is not None and row.flip.outcome == "placed otherwise"
         return "placed otherwise" if is_placed else "proved"
-    if differs_from_itself or row.verdict == "not repeatable":
-        return "not repeatable"
-    if agreement_of(row) == "differ":
-        return "disagree"
     outcome = row.flip.outcome if row.flip else None
+    apart = {part.partition(":")[0] for part in differs_from_itself.split("; ") if part}
+    if apart and not (outcome == "different" and apart <= metrics.NAMES):
+        return "not repeatable"
+    if row.verdict == "not repeatable":
+        return "not repeatable"
+    if agreement_of(row) == "differ" and not apart:
+        return "disagree"
     if outcome == "different":
         return "breaks"
     if row.is_not_here:

@@ -148,7 +148,7 @@ def finished(
 
     `proof` is as in `Finished`. `rendered` is its row in JSON where it has been rendered already.
     """
-    state = state_of(row, differs_from_itself=bool(differs_from_itself), is_refused=is_refused)
+    state = state_of(row, differs_from_itself=differs_from_itself, is_refused=is_refused)
     symptom, line, equation, action = "", "", "", ""
     if state not in ("safe", "proved", "unavailable"):
         action, member = seen(row)
@@ -168,7 +168,7 @@ def finished(
         line=spelled_out(line),
         equation=spelled_out(equation),
         action=spelled_out(in_words_of_spec(action)),
-        against_itself=spelled_out(differs_from_itself),
+        against_itself=spelled_out(differs_from_itself) if state == "not repeatable" else "",
         broken=broken_rules(row, state, rules),
         recipe=recipe,
         proof=proof,

@@ -87,6 +87,13 @@ def test_a_check_that_fails_is_a_difference(left, right, outcome):
     assert found[left[0].name] == outcome
 
 
+def test_a_side_that_holds_another_copy_of_a_numpy_array_repeats_itself():
+    """It is used where it lies, or copied, as its address happens; no count does so."""
+    found = judged("legacy", "legacy", constant_buffers=(0, 256), recompiles=(0, 1))
+    assert found["device buffers of constants"] == "not judged"
+    assert found["recompiles for other values"] == "different"
+
+
 @pytest.mark.parametrize(("held", "outcome"), [(48, "expected difference"), (84, "different")])
 def test_an_array_computed_while_tracing_is_on_the_device_though_it_is_embedded(held, outcome):
     """One hoisted array of 36 bytes, and one of 12 that no const arg is made of."""

@@ -37,7 +37,21 @@ def test_a_row_is_in_the_state_that_is_worst(changes, state):
     if pair:
         changes |= {"comparisons": (differing(*pair),), "verdict": "difference"}
     found = row("step", flip).model_copy(update=changes)
-    assert state_of(found, differs_from_itself=False, is_refused=False) == state
-    assert state_of(found, differs_from_itself=False, is_refused=True) == "refused"
-    if state == "safe":
-        assert state_of(found, differs_from_itself=True, is_refused=False) == "not repeatable"
+    assert state_of(found, differs_from_itself="", is_refused=False) == state
+    assert state_of(found, differs_from_itself="", is_refused=True) == "refused"
+
+
+@pytest.mark.parametrize(
+    ("flip", "apart", "state"),
+    [
+        ("safe", "outputs: bits against bits", "not repeatable"),
+        ("safe", "const args: 1 against 2", "not repeatable"),
+        ("different", "outputs: bits against bits", "not repeatable"),
+        ("different", "const args: 1 against 2; outputs: bits against bits", "not repeatable"),
+        ("different", "ValueError in call, then no failure", "not repeatable"),
+        # A figure that varies explains no outputs that are apart.
+        ("different", "const args: 1 against 2; output bytes: 8 against 16", "breaks"),
+    ],
+)
+def test_what_differs_from_itself_in_figures_alone_breaks_no_less(flip, apart, state):
+    assert state_of(row("step", flip), differs_from_itself=apart, is_refused=False) == state
