@@ -289,8 +289,8 @@ def of_versions(rules: Sequence[FailRule]) -> tuple[FailRule, ...]:
 def broken_across(grid: Grid, rules: Sequence[FailRule]) -> list[Broken]:
     """Return the rules that programs break from version to version.
 
-    A program that could not be compared there comes to "could not compare", also where it cannot be
-    loaded on a version and ran on one before.
+    A program that could not be compared there comes to "could not compare", also where it is not
+    there on a version, or cannot be loaded, and ran on one before.
 
     Example::
 
@@ -332,9 +332,9 @@ def _changes(grid: Grid, rule: FailRule) -> list[VersionChange]:
 
 
 def _is_lost(row: GridRow) -> bool:
-    """Say whether a program cannot be loaded on a version, and ran on one before it."""
+    """Say whether a program is not there on a version, or not loaded, and ran on one before it."""
     states = [cell.state for cell in row.cells]
     return any(
-        state == "not loaded" and any(before in _RAN for before in states[:number])
+        state in ("not there", "not loaded") and any(before in _RAN for before in states[:number])
         for number, state in enumerate(states)
     )

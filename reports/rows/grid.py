@@ -86,8 +86,15 @@ def _verdicts(programs: Sequence[GridRow], *, has_flip: bool) -> str:
     if not has_flip:
         return "verdicts: no two sides across the flip were compared"
     changing = [row for row in programs if row.changes]
+    partly = [
+        row.name
+        for row in programs
+        if any(cell.state in ("not there", "not loaded") for cell in row.cells)
+    ]
+    missing = f"; not on all versions are {len(partly):,}{listed_names(partly)}" if partly else ""
     if not changing:
-        return f"verdicts: a flip comes to the same on all versions (programs: {len(programs):,})"
+        total = f"programs: {len(programs):,}"
+        return f"verdicts: a flip comes to the same on all versions ({total}){missing}"
     first = [row.first_change.after.version for row in changing if row.first_change]
     found = _in_order(
         (cell.version for row in programs[:1] for cell in row.cells),
@@ -95,7 +102,7 @@ def _verdicts(programs: Sequence[GridRow], *, has_flip: bool) -> str:
          for version in first},
     )  # fmt: skip
     total = f"{len(changing):,} of {len(programs):,} programs"
-    return f"verdicts: a flip comes to something else for {total}: {found}"
+    return f"verdicts: a flip comes to something else for {total}: {found}{missing}"
 
 
 def _in_order(versions: Iterable[str], names: dict[str, list[str]]) -> str:

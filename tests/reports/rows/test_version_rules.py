@@ -72,6 +72,13 @@ def test_a_program_that_cannot_be_loaded_any_more_breaks_it():
     assert found(grid(rows=(lost, lost))) == []
 
 
+def test_a_program_that_is_gone_from_a_later_version_breaks_it():
+    old, both = built.program("old"), built.program("both")
+    versions = [built.version(LABELS[0], old, both), built.version(LABELS[1], both)]
+    assert found(built.of(*versions)) == [("could not compare", ("old",))]
+    assert found(built.of(*reversed(versions))) == []  # it is new
+
+
 def test_where_no_side_ran_twice_nothing_is_found_out():
     [rule] = parse(RULE)
     [of_legacy] = parse(f"{RULE}:legacy")
