@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from built_campaigns import rich
+from doc_blocks import DOCS, PAGES, blocks
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import engine
@@ -23,18 +24,9 @@ from parity_tests.cli import commands
 from parity_tests.suites.settings import checked
 from reports.output import json_file
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
-
-
-def blocks(page, language):
-    text = page.read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
-
 def run(page, **given):
     """Run the Python of a page; return the names that there are then."""
-    found = blocks(DOCS / page, "python")
+    found = blocks(page, "python")
     assert found
     for block in found:
         exec(compile(block, page, "exec"), given)
@@ -110,7 +102,7 @@ def test_a_program_that_cannot_run_here_is_lowered():
     ],
 )
 def test_declared_programs(page, names):
-    [block] = blocks(DOCS / page, "python")
+    [block] = blocks(page, "python")
     Path("my_model.py").write_text(block)
     assert [each.name for each in targets.load(["my_model.py"])] == names
 
@@ -119,14 +111,14 @@ def test_parity_tests_that_are_written_in_a_suite():
     run("guide-suites.md", pytest=pytest, jax=jax, step=times_weights, x=WEIGHTS[0])["test_step"]()
 
 
-@pytest.mark.parametrize("text", blocks(DOCS / "guide-campaigns.md", "toml"))
+@pytest.mark.parametrize("text", blocks("guide-campaigns.md", "toml"))
 def test_a_spec_of_a_campaign(text):
     Path("nightly.toml").write_text(text)
     assert read_spec(Path("nightly.toml")).campaign
 
 
 def test_settings_of_a_suite():
-    known, settings = map(tomllib.loads, blocks(DOCS / "guide-suites.md", "toml"))
+    known, settings = map(tomllib.loads, blocks("guide-suites.md", "toml"))
     assert known["known"]
     assert checked(settings["tool"]["constparity"]["pytest"], "pyproject.toml")
 
