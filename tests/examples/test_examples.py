@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import write_notebooks
-from doc_blocks import blocks, commands_of, says
+from doc_blocks import blocks, commands_in, says
 
 import engine
 from parity_tests.cli import app
@@ -25,7 +25,7 @@ FOLDER = write_notebooks.FOLDER
 PAGE = (FOLDER.parent / "examples.md").read_text("utf-8")
 SLOW = ("constparity bisect ", "constparity reduce ", "cat report.py", "python report.py")
 SHOWN = [*blocks("examples.md", "console"), *blocks("../README.md", "console")]
-BLOCKS = [pytest.param(each, id=each[0][0]) for each in map(commands_of, SHOWN)]
+BLOCKS = [pytest.param(each, id=each[0][0]) for each in map(commands_in, SHOWN)]
 PYTHON = blocks("../README.md", "python")
 
 

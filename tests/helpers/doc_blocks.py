@@ -39,7 +39,7 @@ def excerpt(page, begins):
     return found
 
 
-def commands_of(block):
+def commands_in(block):
     """The commands of a console block, each with what it prints and its exit status.
 
     It is 0 unless `$?` is printed.
