@@ -65,6 +65,16 @@ def test_a_policy():
     run("policies.md", engine=engine, f=times_weights, x=WEIGHTS[0])
 
 
+def test_a_preamble_takes_the_place_of_a_table():
+    """Of 391 MiB the program reads the first."""
+    [block] = blocks("preamble.md", "python")
+    made = {"jnp": jnp, "np": np, "program": program}
+    exec(block.replace("200_000", "2_000"), made)
+    fast = engine.jit(made["score"], constants="simplified", precompute_constants="auto")
+    passed = fast.lower(jnp.ones(320)).const_args
+    assert sum(each.nbytes for each in passed) < made["table"].nbytes / 8
+
+
 def test_exports_of_three_kinds():
     x = WEIGHTS[0]
     import safetensors.numpy
