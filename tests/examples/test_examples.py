@@ -27,6 +27,7 @@ SLOW = ("constparity bisect ", "constparity reduce ", "cat report.py", "python r
 SHOWN = [*blocks("examples.md", "console"), *blocks("../README.md", "console")]
 BLOCKS = [pytest.param(each, id=each[0][0]) for each in map(commands_in, SHOWN)]
 PYTHON = blocks("../README.md", "python")
+FILES = {name[1]: each for each in PYTHON if (name := re.match(r"# (\w+\.py)\n", each))}
 
 
 def is_slow(block):
@@ -56,9 +57,8 @@ def folder(tmp_path_factory):
     """A copy of the examples and of the README's files, in which commands leave what they write."""
     copy = tmp_path_factory.mktemp("docs") / "examples"
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for block in PYTHON:
-        if named := re.match(r"# (\w+\.py)\n", block):
-            (copy / named[1]).write_text(block)
+    for name, block in FILES.items():
+        (copy / name).write_text(block)
     return copy
 
 
@@ -105,7 +105,7 @@ def test_they_do_so_in_processes_of_their_own(commands, inside):
 
 
 def test_the_engine_does_what_the_readme_says(inside):
-    [code] = [each for each in PYTHON if each.startswith("import engine\n")]
+    [code] = [each for each in PYTHON if each not in FILES.values()]
     *_, last = code.splitlines()
     expression, _, said = last.partition("  # ")
     script = f"{code}print({expression})"

@@ -25,7 +25,10 @@ VARIES = {
 def all_blocks(page):
     """Each block of a page, as its language and its text."""
     text = page.read_text("utf-8")
-    return re.findall(r"^```([^\n`]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    found = re.findall(r"^```([^\n`]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    fences = re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)
+    assert len(fences) == 2 * len(found), f"{page}: a fence that is indented, or no fence of ours"
+    return found
 
 
 def blocks(page, language):
