@@ -1,21 +1,26 @@
 """The shell of the guides runs, and each command ends with 0, for nothing changes for its program.
 
-`run` makes its row up; in `test_examples.py` it measures.
+`run` and `campaign` make their rows up; elsewhere they measure. Each block has a project of its own.
 """
 
+import itertools
 import re
 import shlex
 import shutil
 from pathlib import Path
 
 import pytest
+import quick_tasks
+from built_campaigns import ENVIRONMENT
 from doc_blocks import PAGES, blocks
 from kept_runs import keep
-from quick_tasks import row
 
+from parity_tests.campaign import plan, task_process
 from parity_tests.cli import app
 from parity_tests.processes import early_starts
+from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run import run
+from parity_tests.run.collection import Collected
 from reports.output import json_file
 
 MODEL = """
@@ -30,7 +35,7 @@ WEIGHTS = jnp.arange(64.0)
 def step(x):
     return x * WEIGHTS
 """
-STEP = row("step").model_copy(update={"source": "my_model.py:9"})
+STEP = quick_tasks.row("step").model_copy(update={"source": "my_model.py:9"})
 # Commands that are not run here, by how they begin, and where they are, or what they need.
 LEFT_OUT = {
     r"make |\.venv/|\. \.venv|git clone|pip install|cp -rn": "the network, and minutes",
@@ -38,7 +43,6 @@ LEFT_OUT = {
     r"constparity (environments|scorecard|.*--(jax|python)[ =])": "other releases of JAX",
     r"constparity run \$\(ls|pytest FOLDER": "other releases of JAX",
     r"dask |constparity campaign .*--scheduler": "a cluster",
-    r"constparity (campaign|merge) ": "tests/parity_tests/campaign/",
     r"pytest( --constparity[\w-]*(=\S+)?)+( -n 4)?$": "tests/parity_tests/suites/",
     r"(constparity run|python) corpus": "tests/parity_tests/suites/test_collected_programs.py",
     r"constparity init": "tests/parity_tests/cli/test_init.py",
@@ -46,21 +50,24 @@ LEFT_OUT = {
 }
 
 
-def commands_of(page):
-    """The commands of the shell blocks of a page, without comments and what they are piped to."""
-    for block in blocks(page, "sh"):
-        for line in block.replace("\\\n", " ").splitlines():
-            if command := re.sub(r"\s+(#|\| ).*|^#.*", "", line):
-                yield command
+def commands_of(block):
+    """The commands of a block, without comments and what they are piped to."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [found for each in lines if (found := re.sub(r"\s+(#|\| ).*|^#.*", "", each))]
 
 
-def are_run(page):
-    found = [*commands_of(page)]
-    return [each for each in found if not any(re.match(begins, each) for begins in LEFT_OUT)]
+def is_left_out(command):
+    return any(re.match(begins, command) for begins in LEFT_OUT)
 
 
-# The steps of the parity job are those of its own test.
-SHELL = {page: are_run(page) for page in PAGES if page.parent.name != "parity_job"}
+# Without the parity job's page, whose own test takes its steps.
+SHELL = [
+    pytest.param([each for each in commands_of(block) if not is_left_out(each)], id=page.stem)
+    for page in PAGES
+    if page.parent.name != "parity_job"
+    for block in blocks(page, "sh")
+    if not all(map(is_left_out, commands_of(block)))
+]
 
 
 @pytest.fixture
@@ -80,12 +87,27 @@ def project(tmp_path, monkeypatch):
     Path("result.json").write_text(json_file.render(keep(Path("runs.db"), STEP)))
 
 
-@pytest.mark.parametrize(
-    "commands", [pytest.param(found, id=page.stem) for page, found in SHELL.items() if found]
-)
-@pytest.mark.usefixtures("project")
+@pytest.fixture
+def campaign(monkeypatch):
+    """Plan a campaign of programs that are not there, and run its tasks in no process."""
+    listed = [Listed(name=f"{n}", target=f"my_model.py:{n}") for n in range(16)]
+    collected = Collected(Listing(programs=listed, environment=ENVIRONMENT))
+    monkeypatch.setattr(plan, "collect", lambda *_: collected)
+    monkeypatch.setattr(plan, "_environment_of", lambda *_: ENVIRONMENT)
+    monkeypatch.setattr(task_process, "run_here", lambda tasks, **_: quick_tasks.run(tasks))
+    Path("nightly.toml").write_text("[[corpus]]\nname = 'models'\ntargets = ['my_model.py']\n")
+
+
+def with_other_shards(command):
+    """The commands of all jobs, where a page shows that of the third of eight."""
+    jobs = range(1, 9) if "--shard 3/8" in command else [3]
+    return [command.replace(" 3/8 ", f" {job}/8 ").replace(" 3.db", f" {job}.db") for job in jobs]
+
+
+@pytest.mark.parametrize("commands", SHELL)
+@pytest.mark.usefixtures("project", "campaign")
 def test_each_command_ends_with_0(commands):
-    for command in commands:
+    for command in itertools.chain(*map(with_other_shards, commands)):
         name, *words = shlex.split(command)
         assert name == "constparity", command
         assert app.main(words) == 0, command
@@ -93,4 +115,5 @@ def test_each_command_ends_with_0(commands):
 
 @pytest.mark.parametrize("begins", LEFT_OUT)
 def test_nothing_is_left_out_in_vain(begins):
-    assert any(re.match(begins, each) for page in PAGES for each in commands_of(page))
+    shell = "".join(block for page in PAGES for block in blocks(page, "sh"))
+    assert any(re.match(begins, each) for each in commands_of(shell))
