@@ -68,7 +68,7 @@ def test_a_policy():
 
 
 def test_a_preamble_takes_the_place_of_a_table():
-    """Of 391 MiB the program reads the first."""
+    """The program reads the first rows alone."""
     [block] = blocks("preamble.md", "python")
     made = {"jnp": jnp, "np": np, "program": program}
     exec(block.replace("200_000", "2_000"), made)

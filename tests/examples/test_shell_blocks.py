@@ -1,6 +1,6 @@
 """The shell of the guides runs, and each command ends with 0, for nothing changes for its program.
 
-`run` and `campaign` make their rows up; elsewhere they measure. Each block has a project of its own.
+`run` and `campaign` make their rows up. Each block has a project of its own.
 """
 
 import itertools
