@@ -19,6 +19,7 @@ from types import ModuleType
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from doc_blocks import all_blocks
 
 import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
@@ -194,8 +195,7 @@ def test_the_site_has_each_page_once():
 
 
 def test_captured_arrays_prints_what_the_page_says():
-    page = (ROOT / "docs" / "captured_arrays.md").read_text("utf-8")
-    [(program, said)] = re.findall(r"```python\n(.*?)```\s+```text\n(.*?)```", page, re.DOTALL)
+    (_, program), (_, said) = all_blocks(ROOT / "docs" / "captured_arrays.md")
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(program, {})
     assert out.getvalue() == said

@@ -118,8 +118,8 @@ def print_failing(console: Console, campaign: Campaign, names: Container[str]) -
         flip = f"flip: {row.flip.outcome}; " if row.flip else ""
         reasons = [reason.what for reason in row.flip.reasons] if row.flip else []
         [reason, *_] = [*reasons, *row.reasons, ""]
-        what = cut(" ".join(reason.split()), _LENGTH_OF_REASON)
-        say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}: {what}")
+        why = f": {cut(' '.join(reason.split()), _LENGTH_OF_REASON)}" if reason else ""
+        say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}{why}")
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:

@@ -1,9 +1,10 @@
 """The Python of the guides runs, their spec files are read, and each command has its options.
 
-Blocks of one page run one after the other, with the names that their text takes for granted.
-`docs/coverage.md` says which blocks run elsewhere, and which do not.
+Blocks of one page run one after the other, with the names that their text takes for granted. A
+block of which no test runs or compares anything fails the last test.
 """
 
+import os.path
 import re
 import shlex
 import tomllib
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from built_campaigns import rich
+from doc_blocks import DOCS, PAGES, ROOT, all_blocks, blocks
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import engine
@@ -23,18 +25,10 @@ from parity_tests.cli import commands
 from parity_tests.suites.settings import checked
 from reports.output import json_file
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGES = [DOCS.parent / "README.md", *sorted(DOCS.glob("*.md"))]
-
-
-def blocks(page, language):
-    text = page.read_text("utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-
 
 def run(page, **given):
     """Run the Python of a page; return the names that there are then."""
-    found = blocks(DOCS / page, "python")
+    found = blocks(page, "python")
     assert found
     for block in found:
         exec(compile(block, page, "exec"), given)
@@ -71,6 +65,16 @@ def test_the_engine_and_its_flag(capsys):
 
 def test_a_policy():
     run("policies.md", engine=engine, f=times_weights, x=WEIGHTS[0])
+
+
+def test_a_preamble_takes_the_place_of_a_table():
+    """The program reads the first rows alone."""
+    [block] = blocks("preamble.md", "python")
+    made = {"jnp": jnp, "np": np, "program": program}
+    exec(block.replace("200_000", "2_000"), made)
+    fast = engine.jit(made["score"], constants="simplified", precompute_constants="auto")
+    passed = fast.lower(jnp.ones(320)).const_args
+    assert sum(each.nbytes for each in passed) < made["table"].nbytes / 8
 
 
 def test_exports_of_three_kinds():
@@ -110,7 +114,7 @@ def test_a_program_that_cannot_run_here_is_lowered():
     ],
 )
 def test_declared_programs(page, names):
-    [block] = blocks(DOCS / page, "python")
+    [block] = blocks(page, "python")
     Path("my_model.py").write_text(block)
     assert [each.name for each in targets.load(["my_model.py"])] == names
 
@@ -119,14 +123,14 @@ def test_parity_tests_that_are_written_in_a_suite():
     run("guide-suites.md", pytest=pytest, jax=jax, step=times_weights, x=WEIGHTS[0])["test_step"]()
 
 
-@pytest.mark.parametrize("text", blocks(DOCS / "guide-campaigns.md", "toml"))
+@pytest.mark.parametrize("text", blocks("guide-campaigns.md", "toml"))
 def test_a_spec_of_a_campaign(text):
     Path("nightly.toml").write_text(text)
     assert read_spec(Path("nightly.toml")).campaign
 
 
 def test_settings_of_a_suite():
-    known, settings = map(tomllib.loads, blocks(DOCS / "guide-suites.md", "toml"))
+    known, settings = map(tomllib.loads, blocks("guide-suites.md", "toml"))
     assert known["known"]
     assert checked(settings["tool"]["constparity"]["pytest"], "pyproject.toml")
 
@@ -178,3 +182,52 @@ def test_a_planted_command_is_found(tmp_path):
     planted = "constparity ruin a.py\ncd a && constparity run a.py --gone  # why\n"
     planted += "$ constparity bisect -- a --gone"
     assert list(wrong_words(planted.splitlines())) == ["ruin", "--gone"]
+
+
+# The pages of which tests take all blocks of a language: those above, or others.
+TAKEN = {
+    "python": (
+        *("export.md", "frames.md", "guide-ci.md", "guide-library.md", "guide-suites.md"),
+        *("policies.md", "preamble.md", "proof.md", "versions.md"),
+        *("../README.md", "captured_arrays.md"),  # test_examples.py, test_docs.py
+        *("migrating.md", "jaxpr_examples.md"),  # tests/migrating/, tests/seeds/
+        "guide-campaigns.md",  # not run: it needs a cluster
+    ),
+    "console": ("../README.md", "examples.md", "guide-questions.md"),  # test_examples.py, bisect/
+    "text": ("captured_arrays.md", "migrating.md", "examples/parity_job/README.md"),
+    "": ("jaxpr_examples.md",),
+    "toml": ("guide-campaigns.md", "guide-suites.md"),
+}
+# test_shell_blocks.py and test_parity_job.py run the first; `make docs` draws these and `{...}`.
+ON_EACH_PAGE = ("sh", "mermaid")
+TESTS = [file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")]
+
+
+def not_taken(name, found):
+    """The first line of each block that no test takes, of those of a page."""
+    asked = rf'excerpt\("{re.escape(name)}", "(.+?)"\)'
+    begins = tuple(each for text in TESTS for each in re.findall(asked, text))
+    for language, text in found:
+        is_taken = name in TAKEN.get(language, ()) or language in ON_EACH_PAGE
+        if not (is_taken or language.startswith("{") or text.startswith(begins)):
+            yield text.partition("\n")[0]
+
+
+BY_NAME = {os.path.relpath(page, DOCS): all_blocks(page) for page in PAGES}
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_each_block_is_taken_by_a_test(name):
+    assert list(not_taken(name, BY_NAME[name])) == []
+
+
+def test_a_planted_block_is_found():
+    fine = [("sh", "ls\n"), ("python", "x = 1\n"), ("text", "proof: 1 of 1\n")]
+    assert list(not_taken("guide-suites.md", fine)) == []
+    planted = [("text", "planted\n"), ("json", "{}\n"), ("", "proved\n")]
+    assert list(not_taken("guide-suites.md", fine + planted)) == ["planted", "{}", "proved"]
+
+
+def test_no_page_is_named_in_vain():
+    named = {(name, language) for language, names in TAKEN.items() for name in names}
+    assert named <= {(name, language) for name in BY_NAME for language, _ in BY_NAME[name]}

@@ -16,57 +16,23 @@ from pathlib import Path
 import numpy as np
 import pytest
 import write_notebooks
+from doc_blocks import blocks, commands_in, says
 
 import engine
 from parity_tests.cli import app
 
 FOLDER = write_notebooks.FOLDER
 PAGE = (FOLDER.parent / "examples.md").read_text("utf-8")
-README = (FOLDER.parents[1] / "README.md").read_text("utf-8")
-SLOW = (
-    *("constparity bisect ", "constparity reduce ", "cat report.py", "python report.py"),
-    "pytest ",
-)
-# What may be another text: lines left out, a text left out, a figure that is said so, and a time.
-VARIES = {
-    r"^…\n": r"(?:.*\n)*?",
-    r"…": r".*",
-    r"about [\d.,]*\d": r"about [\d.,]*\d",
-    r"\b\d[\d.,]* ?(?:s|ms|µs)\b": r"\d[\d.,]* ?(?:s|ms|µs)",
-}
-
-
-def read_blocks(page):
-    """The commands of each block of a page, with what they print and their exit status.
-
-    It is 0 unless `$?` is printed.
-    """
-    for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
-        told = re.sub(r"^\$ echo \$\?\n", "status ", block, flags=re.MULTILINE)
-        commands = []
-        for each in re.split(r"^\$ ", told, flags=re.MULTILINE)[1:]:
-            command, _, said = each.partition("\n")
-            ending = re.search(r"^status (\d+)\n\Z", said, re.MULTILINE)
-            said = said[: ending.start()] if ending else said
-            commands.append((command, said, int(ending[1]) if ending else 0))
-        yield pytest.param(commands, id=commands[0][0])
-
-
-BLOCKS = [*read_blocks(PAGE), *read_blocks(README)]
+SLOW = ("constparity bisect ", "constparity reduce ", "cat report.py", "python report.py")
+SHOWN = [*blocks("examples.md", "console"), *blocks("../README.md", "console")]
+BLOCKS = [pytest.param(each, id=each[0][0]) for each in map(commands_in, SHOWN)]
+PYTHON = blocks("../README.md", "python")
+FILES = {name[1]: each for each in PYTHON if (name := re.match(r"# (\w+\.py)\n", each))}
 
 
 def is_slow(block):
     """Whether no command of a block runs in this process."""
     return all(command.startswith(SLOW) for command, *_ in block.values[0])
-
-
-def says(said, printed):
-    """Whether a command printed what the page says."""
-    pattern, at = "", 0
-    for found in re.finditer("|".join(f"({each})" for each in VARIES), said, re.MULTILINE):
-        pattern += re.escape(said[at : found.start()]) + [*VARIES.values()][found.lastindex - 1]
-        at = found.end()
-    return re.fullmatch(pattern + re.escape(said[at:]), printed) is not None
 
 
 @pytest.mark.parametrize(
@@ -91,9 +57,8 @@ def folder(tmp_path_factory):
     """A copy of the examples and of the README's files, in which commands leave what they write."""
     copy = tmp_path_factory.mktemp("docs") / "examples"
     shutil.copytree(FOLDER, copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for block in re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL):
-        if named := re.match(r"# (\w+\.py)\n", block):
-            (copy / named[1]).write_text(block)
+    for name, block in FILES.items():
+        (copy / name).write_text(block)
     return copy
 
 
@@ -107,8 +72,12 @@ def inside(folder, monkeypatch):
 
 
 def run_here(command):
-    """Run a command in this process, and return its exit status."""
+    """Run a command in this process, but for pytest, and return its exit status."""
     name, *words = shlex.split(command)
+    if name == "pytest":
+        # Without plugins that have nothing to do with ours, and take a second to import.
+        quickly = {**os.environ, "PYTEST_ADDOPTS": "-pno:hypothesispytest -pno:jaxtyping"}
+        return subprocess.run([name, *words], env=quickly, check=False, timeout=120).returncode
     if name == "constparity":
         return app.main(words)
     assert name == "python"
@@ -116,16 +85,12 @@ def run_here(command):
     return 0
 
 
-def plain(printed):
-    return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
-
-
 @pytest.mark.parametrize("commands", [each for each in BLOCKS if not is_slow(each)])
 def test_commands_print_what_the_page_says(commands, inside, capfd):
     for command, said, status in commands:
         if not command.startswith(SLOW):
             ended = run_here(command)
-            printed = plain(capfd.readouterr().out)
+            printed = capfd.readouterr().out
             assert says(said, printed), printed
             assert ended == status
 
@@ -135,12 +100,12 @@ def test_commands_print_what_the_page_says(commands, inside, capfd):
 def test_they_do_so_in_processes_of_their_own(commands, inside):
     for command, said, status in commands:
         done = subprocess.run(command, shell=True, capture_output=True, text=True, timeout=900)
-        assert says(said, plain(done.stdout)), done.stdout + done.stderr
+        assert says(said, done.stdout), done.stdout + done.stderr
         assert done.returncode == status
 
 
 def test_the_engine_does_what_the_readme_says(inside):
-    [code] = re.findall(r"^```python\n(import engine\n.*?)^```", README, re.MULTILINE | re.DOTALL)
+    [code] = [each for each in PYTHON if each not in FILES.values()]
     *_, last = code.splitlines()
     expression, _, said = last.partition("  # ")
     script = f"{code}print({expression})"

@@ -4,34 +4,38 @@ The shell of the written job runs here, but for its step `Install`: constparity 
 """
 
 import os
-import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from ci_steps import run_script, steps_of
+from doc_blocks import blocks, says
 from system_programs import needed
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "parity_job"
-INIT = "constparity init --ci github --constparity constparity==1"
-PAGE = (EXAMPLE / "README.md").read_text("utf-8")
+PAGE = EXAMPLE / "README.md"
+BEGIN, _, FIX = blocks(PAGE, "sh")
 WORKFLOW = ".github/workflows/constparity.yml"
 
 
 @pytest.fixture
 def project(tmp_path):
-    """A copy of the example, with a Python that knows constparity, and no job yet."""
+    """The example after the page's first commands, with a Python that knows constparity."""
+    needed("git")
     folder = tmp_path / "example"
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(EXAMPLE, tmp_path / EXAMPLE.relative_to(ROOT))
     binaries = tmp_path / "bin"
     binaries.mkdir()
-    for name, words in (("python", ""), ("constparity", "-m parity_tests.cli")):
+    modules = {"python": "", "pytest": "-m pytest", "constparity": "-m parity_tests.cli"}
+    for name, words in modules.items():
         shim = binaries / name
         shim.write_text(f'#!/bin/sh\nexec {sys.executable} {words} "$@"\n')
         shim.chmod(0o755)
+    done = run_script(BEGIN, tmp_path, variables(folder))
+    assert done.returncode == 0, done
+    assert "2 passed" in done.stdout
     return folder
 
 
@@ -68,26 +72,21 @@ def job(project, run_, given=()):
 
 
 def patch(project):
-    text = (project / "fix.patch").read_bytes()
-    subprocess.run(
-        [needed("patch"), "-p1"], cwd=project, input=text, check=True, capture_output=True
-    )
+    needed("patch")
+    assert run(project, FIX.splitlines()[0]).returncode == 0
 
 
 def test_from_nothing_to_a_failing_job_and_to_green(project):
-    assert run(project, "python -m pytest -q").returncode == 0
-    assert run(project, f"{INIT} --yes").returncode == 0
-    assert not run(project, f"{INIT} --diff").stdout
-
+    assert not run(project, BEGIN.splitlines()[-1].replace("--yes", "--diff")).stdout
     ended, summary = job(project, "programs")
     assert ended["Compare programs"].returncode == 1
     assert "- flip: no. It breaks or changes 1 of 1 programs (within_budget)" in summary
     proposed = "find captured arrays in the Literals of eqn.invars"
     assert "model.py:17" in summary
     assert proposed in summary
-    [said] = re.findall(r"^```text\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    [said] = blocks(PAGE, "text")
     headline = ended["Compare programs"].stdout.splitlines()[0]
-    assert re.fullmatch(".*".join(map(re.escape, " ".join(said.split()).split("…"))), headline)
+    assert says(f"{' '.join(said.split())}\n", headline)
 
     patch(project)
     ended, summary = job(project, "programs")
@@ -97,7 +96,6 @@ def test_from_nothing_to_a_failing_job_and_to_green(project):
 
 @pytest.mark.deep
 def test_its_suite_fails_after_the_flip_until_it_is_fixed(project):
-    assert run(project, f"{INIT} --yes").returncode == 0
     ended, summary = job(project, "jax-both")
     assert ended["Compare tests"].returncode == 1, ended
     report = project / "constparity-report" / "jax-both-installed"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from importlib.util import module_from_spec, spec_from_file_location
@@ -11,6 +13,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import pytest
+from doc_blocks import blocks, commands_in, says
 from jax.extend import core
 from program_files import program_file
 
@@ -173,17 +176,23 @@ def policy_file(tmp_path: Path) -> Path:
 
 
 def test_a_command_runs_after_the_flip_but_for_a_policy(
-    policy_file: Path, capfd: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    options = ["--flip", "all", "--policy", str(policy_file), "--hoist", "float32[37] a.py:1"]
-    more = ["--hoist", f"float32[35] {PROGRAM.name}:step"]
-    assert main(["bisect", *options, *more, "--", sys.executable, str(PROGRAM)]) == 0
+    """The file and the command of the guide, and two keys more."""
+    [block] = blocks("guide-questions.md", "console")
+    (_, policy, _), (command, said, status) = commands_in(block)
+    monkeypatch.chdir(tmp_path)
+    Path("constants.policy").write_text(f"# what breaks\n\n{policy}")
+    shutil.copy(PROGRAM, "train.py")
+    more = ["--hoist", "float32[37] a.py:1", "--hoist", "float32[35] train.py:step"]
+    _, *words = shlex.split(command.replace("python", sys.executable))
+    assert main([*words[:1], *more, *words[1:]]) == status
     output, errors = capfd.readouterr()
     assert re.findall(r"tensor<(\d+)xf32> \{jax\.const = true\}", output) == ["35"]
     assert re.findall(r"stablehlo\.constant .*tensor<(3[357])xf32>", output) == ["33", "37"]
-    assert errors == (
-        "constparity: policy: float32[37] a.py:1 names no array that the command captured\n"
-    )
+    added = "constparity: policy: float32[37] a.py:1 names no array that the command captured\n"
+    assert says(said, output + errors.replace(added, "", 1))
+    assert errors.count("\n") == 2
 
 
 def test_a_bad_line_is_an_error_with_its_place(

@@ -4,6 +4,7 @@ import io
 
 import built_grids as built
 import pytest
+from doc_blocks import excerpt, says
 
 from parity_tests.cli import grid_view
 from parity_tests.cli.terminal import PlainConsole
@@ -36,6 +37,20 @@ def test_the_answers_come_first(grid):
         "  0.9.2: not known: nothing was run: interrupted",
         "  0.10.2: yes: 3 yes",
     ]
+
+
+def test_the_table_of_the_guide():
+    name, labels = "float64_array_in_32_bit_mode", ("0.8.3", "0.10.2", "0.12.0.1")
+    breaks = built.program(name, "different", fails=["jax-simplified"], kind="failure")
+    works = built.program(name)
+    changes = [
+        built.change(name, *labels[:2], "equal", side="jax-legacy"),
+        built.change(name, *labels[:2], "fixed failure"),
+        *(built.change(name, *labels[1:], "equal", side=side) for side in built.STOCK),
+    ]
+    grid = built.of(*map(built.version, labels, (breaks, works, works)), changes=changes)
+    text = "\n".join(table(printed(grid)))
+    assert says(excerpt("versions.md", "program "), text), text
 
 
 def test_quietly_there_are_the_answers_alone(grid):

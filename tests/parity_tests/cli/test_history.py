@@ -9,45 +9,16 @@ from typing import get_args
 
 import built_grids as built
 import pytest
+from kept_runs import campaign, keep
 
 from parity_tests.cli import app
 from reports.kinds import ReportFormat, formats_of
 from reports.output import json_file
-from reports.rows import Campaign
-from reports.rows.history import Commit, RunBegin
-from reports.store import writing
 
 SETPRIV = shutil.which("setpriv")
 CAPABILITIES = "--bounding-set=-dac_override,-dac_read_search"
 # The superuser writes everywhere, unless these capabilities are taken from it.
 WITHOUT_PRIVILEGES = [SETPRIV, CAPABILITIES] if os.geteuid() == 0 else []
-
-
-def campaign(*programs):
-    return Campaign(
-        created="2026-11-01T10:00:00+00:00",
-        environment=built.ENVIRONMENT,
-        sides=built.STOCK,
-        programs=programs,
-    )
-
-
-def keep(path, *programs, finished=True, machine="here", commit="c0ffee0123456789"):
-    result = campaign(*programs)
-    begin = RunBegin(
-        result.created,
-        result.environment,
-        result.sides,
-        machine=machine,
-        commit=Commit(commit, "2026-11-01"),
-        planned=tuple(row.name for row in programs),
-    )
-    with writing.begun(path, begin) as writer:
-        for place, row in enumerate(programs):
-            writer.put(place, row)
-        if finished:
-            writer.finish(result, {row.name: n for n, row in enumerate(programs)})
-    return result
 
 
 @pytest.fixture

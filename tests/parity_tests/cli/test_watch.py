@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from doc_blocks import excerpt, says
 from waiting import alive, await_
 
 from parity_tests.cli import app
@@ -33,15 +34,16 @@ class Server:
     """A server that watches one file, and what it has printed."""
 
     def __init__(self, folder: Path) -> None:
-        self.file, self._printed = folder / "watched.py", folder / "printed"
+        self.file, self._printed = folder / "my_model.py", folder / "printed"
         self._saves = 0
         (folder / "helper_of_watched.py").touch()
-        self.save(PROGRAM.format(name="first"))
+        self.save(PROGRAM.format(name="step"))
         with open(self._printed, "wb") as printed:
             self.process = subprocess.Popen(
-                [*COMMAND, str(self.file), "--sides", "jax-legacy,jax-simplified"],
+                [*COMMAND, self.file.name, "--sides", "jax-legacy,jax-simplified"],
                 stdout=printed,
                 stderr=subprocess.STDOUT,
+                cwd=folder,
                 env={name: value for name, value in os.environ.items() if name != NO_BYTECODE},
             )
 
@@ -55,12 +57,13 @@ class Server:
 
     def answer(self, number: int) -> str:
         """Return what was printed for one answer after the other, the first being 0."""
+        end = "Ctrl-C ends it\n"
 
         def found() -> str:
             if self.process.poll() is not None:
                 raise AssertionError(self._printed.read_text())
-            *whole, _ = self._printed.read_text().split("Ctrl-C ends it\n")
-            return whole[number] if len(whole) > number else ""
+            *whole, _ = self._printed.read_text().split(end)
+            return whole[number] + end if len(whole) > number else ""
 
         return await_(found)
 
@@ -74,10 +77,7 @@ def server(tmp_path, interruptible):
 
 
 def test_it_answers_each_save_until_it_is_interrupted(server):
-    first = server.answer(0)
-    assert "first (" in first
-    assert "verdict: parity" in first
-    assert "watching 2 files" in first
+    assert says(excerpt("guide-questions.md", "step (my_model"), server.answer(0))
     server.save("def (")
     assert "SyntaxError" in server.answer(1)
     server.save(PROGRAM.format(name="other"))

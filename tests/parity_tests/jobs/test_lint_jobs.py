@@ -9,6 +9,7 @@ import ci_linters
 import pytest
 import yaml
 from ci_steps import OF_GITLAB, OF_RUNNER, gitlab_jobs, steps_of
+from doc_blocks import excerpt
 
 from parity_tests.jobs.publish import ACTION, GITLAB, WORKFLOW, published
 from parity_tests.jobs.rendering import gitlab_jobs_of, workflow_of
@@ -16,7 +17,6 @@ from parity_tests.jobs.rendering import gitlab_jobs_of, workflow_of
 FILES = published()
 ROOT = Path(__file__).parents[3]
 CHECKS = ROOT / ".github" / "workflows" / "checks.yml"
-GUIDE = (ROOT / "docs" / "guide-ci.md").read_text("utf-8")
 MARKED = "import parity_tests\n\n\n@parity_tests.program(args=())\ndef f():\n    pass\n"
 
 
@@ -102,18 +102,12 @@ def test_the_jobs_of_gitlab_are_faultless(kind, rendered, written):
     assert ci_linters.schema("gitlab-ci", written("jobs.yml", text)) == ""
 
 
-def in_the_docs(first_line):
-    """The YAML block of the guide that begins with a line."""
-    [block] = re.findall(rf"^```yaml\n({re.escape(first_line)}\n.*?)^```", GUIDE, re.M | re.S)
-    return block
-
-
 def test_actionlint_finds_nothing_in_the_calling_workflow_of_the_docs():
-    assert ci_linters.actionlint(in_the_docs("# .github/workflows/parity.yml")) == ""
+    assert ci_linters.actionlint(excerpt("guide-ci.md", "# .github/workflows/parity.yml")) == ""
 
 
 def test_the_calling_workflow_of_the_docs_gives_inputs_and_permissions_that_there_are():
-    text = in_the_docs("# .github/workflows/parity.yml")
+    text = excerpt("guide-ci.md", "# .github/workflows/parity.yml")
     called, [job] = yaml.safe_load(FILES[WORKFLOW]), yaml.safe_load(text)["jobs"].values()
     # YAML takes the key `on` for a truth value.
     inputs = called[True]["workflow_call"]["inputs"]
@@ -126,7 +120,7 @@ def test_the_calling_workflow_of_the_docs_gives_inputs_and_permissions_that_ther
 
 
 def test_the_calling_pipeline_of_the_docs_names_inputs_that_there_are():
-    [included] = yaml.safe_load(in_the_docs("# .gitlab-ci.yml"))["include"]
+    [included] = yaml.safe_load(excerpt("guide-ci.md", "# .gitlab-ci.yml"))["include"]
     inputs = gitlab_jobs(FILES[GITLAB])[1]
     assert {name for name, default in inputs.items() if default is None} <= set(included["inputs"])
     assert set(included["inputs"]) <= set(inputs)

@@ -4,6 +4,7 @@ import re
 from types import SimpleNamespace
 
 import pytest
+from doc_blocks import excerpt, says
 from planted_suites import TESTS_OF_WAYS, WAYS, Suite
 
 from parity_tests.suites.settings import SETTINGS, SettingsError, apply_project, check_options
@@ -17,6 +18,14 @@ import numpy as np
 
 WRITEABLE = np.arange(64, dtype=np.float32)
 SIMPLIFIED = "jax_use_simplified_jaxpr_constants"
+
+
+def test_reads():
+    @jax.jit
+    def reads(x):
+        return x * TABLE if getattr(jax.config, SIMPLIFIED) else x - TABLE
+
+    reads(1.0)
 
 
 def test_plain():
@@ -135,14 +144,6 @@ def test_odd_tree():
     odd_tree(1.0)
 
 
-def test_reads():
-    @jax.jit
-    def reads(x):
-        return x * TABLE if getattr(jax.config, SIMPLIFIED) else x - TABLE
-
-    reads(1.0)
-
-
 def test_reads_more():
     @jax.jit
     def reads_more(x):
@@ -242,7 +243,7 @@ PROVED = {
 @pytest.fixture(scope="module")
 def ran(server, tmp_path_factory):
     """One run of all programs, and its result."""
-    suite = Suite(tmp_path_factory.mktemp("proved"), server).write(PROGRAMS)
+    suite = Suite(tmp_path_factory.mktemp("proved"), server).write(PROGRAMS, name="test_model.py")
     run = suite.run("--constparity=prove", "--constparity-report=json:out.json")
     return run, load_result(suite.folder / "out.json")
 
@@ -256,7 +257,7 @@ def test_a_refuted_program_fails_its_test_and_no_other_answer_fails_one(ran):
     assert run.returncode == 1
     assert run.outcomes == {"failed": 2, "passed": PROGRAMS.count("def test_") - 2}, run.output
     [difference] = result.differences
-    assert difference.test == "test_planted.py::test_reads_more"
+    assert difference.test == "test_model.py::test_reads_more"
     assert "constparity: legacy and simplified are two computations in `reads_more`" in run.output
     assert "its type was ~float32[] -> ~float32[], float32[64]" in run.output
     assert run.output.count("what it jits was traced twice, to prove it") == 1
@@ -284,6 +285,8 @@ def test_what_may_still_break_is_told_beside_the_proof(ran):
 
 def test_the_section_says_how_many_are_proved_and_why_others_are_not(ran):
     section = ran[0].section
+    shown = excerpt("guide-suites.md", "proof: ")
+    assert says(f"{shown}…\n", "\n".join(section)), section
     assert section[0] == (
         "proof: 14 of 19 programs proved; 4 of these may still break; "
         "XLA folds constants of 1, so their bits may differ"
@@ -293,10 +296,8 @@ def test_the_section_says_how_many_are_proved_and_why_others_are_not(ran):
         "imported"
     )
     told = "\n".join(section)
-    assert "parted: `reads` (test_planted.py:" in told
-    assert re.search(
-        r"  jaxpr: parted: test_planted.py:\d+: sub before the flip, mul after it", told
-    )
+    assert "parted: `reads` (test_model.py:" in told
+    assert re.search(r"  jaxpr: parted: test_model.py:\d+: sub before the flip, mul after it", told)
     assert "  jaxpr: undecided: each trace of it is another program, in one form as well" in told
     assert (
         "  jaxpr: undecided: traced again, in simplified form, it raised Failed: once more" in told

@@ -4,6 +4,7 @@ import re
 import textwrap
 
 import pytest
+from doc_blocks import excerpt, says
 from planted_suites import TESTS_OF_WAYS as TESTS
 from planted_suites import WAYS
 
@@ -106,17 +107,19 @@ def test_a_difference_names_program_leaf_values_distance_and_the_captured_array(
     def test_step():
         assert step(2.0)["loss"] == 6.0
     """
-    run = suite.write(tests).plant().run("--constparity=both")
+    run = suite.write(tests, name="test_model.py").plant().run("--constparity=both")
     assert run.returncode == 1
+    shown = excerpt("guide-suites.md", "constparity: legacy and simplified differ")
+    assert says(f"…\n{shown}…\n", run.output), run.output
     message = " ".join(run.output.split())
-    assert "legacy and simplified differ in `step` (test_planted.py:17)" in message
+    assert "legacy and simplified differ in `step` (test_model.py:17)" in message
     assert "['loss']: 6.0 on legacy, 12.0 on simplified; max rel 0.5, max abs 6" in message
     assert (
-        "test_planted.py:19: outputs are different in their values: mismatch at ['loss'] "
+        "test_model.py:19: outputs are different in their values: mismatch at ['loss'] "
         "-> constparity culprit names the captured arrays that it takes; for a file of the program "
         "to name, run pytest --constparity-collect=DIR" in message
     )
-    assert "captured float32[64] (256 bytes), first used at test_planted.py:19 in step" in message
+    assert "captured float32[64] (256 bytes), first used at test_model.py:19 in step" in message
 
 
 def test_the_difference_is_no_exception_that_a_test_can_swallow(suite):

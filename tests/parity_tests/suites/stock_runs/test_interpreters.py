@@ -4,6 +4,7 @@ import os
 
 import jax
 import pytest
+from doc_blocks import excerpt, says
 from other_python import other_python
 
 from parity_tests.suites.stock_runs.side_run import suite_pythons
@@ -27,9 +28,11 @@ def python(tmp_path_factory):
 
 
 def test_a_test_that_reads_a_jaxpr_differs_on_real_jax(plant, run):
-    done = run(plant(SUITE))
+    done = run(plant({"test_model.py": SUITE}))
+    shown = excerpt("guide-suites.md", "jax-legacy: ")
+    assert says(f"…\n{shown}…\n", done.printed), done.printed
     [difference] = done.result.differences
-    assert difference.test == "test_it.py::test_reads_constvars"
+    assert difference.test == "test_model.py::test_reads_constvars"
     assert (difference.legacy.outcome, difference.simplified.outcome) == ("passed", "failed")
     assert [side.is_proven for side in done.result.sides] == [True, True]
 

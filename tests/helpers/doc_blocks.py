@@ -1,0 +1,71 @@
+"""The code blocks of the docs, and whether a command printed what one of them shows."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
+    *sorted(DOCS.glob("*.md")),
+    *sorted(DOCS.glob("examples/**/*.md")),
+]
+# What may be another text: lines left out, a text left out, a figure that is said so, a time, and
+# a version.
+VARIES = {
+    r"^…\n": r"(?:.*\n)*?",
+    r"…": r".*",
+    r"about [\d.,]*\d": r"about [\d.,]*\d",
+    r"\b\d\d:\d\d:\d\d\b": r"\d\d:\d\d:\d\d",
+    r"\b\d[\d.,]* ?(?:seconds|s|ms|µs)\b": r"\d[\d.,]* ?(?:seconds|s|ms|µs)",
+    r"\b\d+\.\d+\.\d[\d.]*\b": r"\d+\.\d+\.\d[\d.]*",
+}
+
+
+def all_blocks(page):
+    """Each block of a page, as its language and its text."""
+    text = page.read_text("utf-8")
+    found = re.findall(r"^```([^\n`]*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    fences = re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)
+    assert len(fences) == 2 * len(found), f"{page}: a fence that is indented, or no fence of ours"
+    return found
+
+
+def blocks(page, language):
+    """The blocks of a page, named as from docs/, in one language."""
+    return [text for each, text in all_blocks(DOCS / page) if each == language]
+
+
+def excerpt(page, begins):
+    """The one block of a page that begins with a text."""
+    [found] = [text for _, text in all_blocks(DOCS / page) if text.startswith(begins)]
+    return found
+
+
+def commands_in(block):
+    """The commands of a console block, each with what it prints and its exit status.
+
+    It is 0 unless `$?` is printed.
+    """
+    told = re.sub(r"^\$ echo \$\?\n", "status ", block, flags=re.MULTILINE)
+    found = []
+    for each in re.split(r"^\$ ", told, flags=re.MULTILINE)[1:]:
+        command, _, said = each.partition("\n")
+        ending = re.search(r"^status (\d+)\n\Z", said, re.MULTILINE)
+        said = said[: ending.start()] if ending else said
+        found.append((command, said, int(ending[1]) if ending else 0))
+    return found
+
+
+def plain(printed):
+    """What was printed, without spaces at the ends of lines."""
+    return "".join(f"{line.rstrip()}\n" for line in printed.splitlines())
+
+
+def says(said, printed):
+    """Whether a command printed what a page says."""
+    pattern, at = "", 0
+    for found in re.finditer("|".join(f"({each})" for each in VARIES), said, re.MULTILINE):
+        pattern += re.escape(said[at : found.start()]) + [*VARIES.values()][found.lastindex - 1]
+        at = found.end()
+    return re.fullmatch(pattern + re.escape(said[at:]), plain(printed)) is not None
