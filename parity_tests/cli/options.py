@@ -165,6 +165,8 @@ class Judging:
             if self.fail_on is None:
                 return parse(project_fail_on() or default)
             rules = parse(self.fail_on)
+            if not rules:
+                raise FailRuleError("it names no rule; --exit-zero ends with 0 whatever is found")
             if self.of_proofs:
                 fail_rules.check_of_proofs(rules)
             return rules

@@ -116,7 +116,7 @@ def exit_by_rules(
     of a report that could not be written, keeps its own exit status.
     """
     from parity_tests.cli import run_view
-    from reports.rows.fail_rules import broken, of_versions
+    from reports.rows.fail_rules import broken
     from reports.views.texts import counted
 
     found = broken(result, judging.rules)
@@ -126,11 +126,20 @@ def exit_by_rules(
         left_out = counted(len(result.not_run), "program")
         console.print(f"stopped at the first failure: {left_out} not run", highlight=False)
     print_broken(console, found)
-    for rule in of_versions(judging.rules):
-        what = "not looked at, for it is about several versions in one run (--python, --jax)"
-        console.print(f"{rule.text}: {what}", highlight=False)
+    is_timed = any(row.times for row in result.programs)
+    for rule in judging.rules:
+        what = _NOT_LOOKED_AT.get(rule.name)
+        if what and not (rule.name == "slower" and is_timed):
+            console.print(f"{rule.text}: {what}", highlight=False)
     exit_by(context, console, found, judging)
     return found
+
+
+_NOT_LOOKED_AT = {
+    "slower": "looked at where it is beyond doubt, for nothing was timed in rounds (--rounds 5)",
+    "version-change": "not looked at, for it is about several versions in one run (--python or "
+    "--jax)",
+}
 
 
 def print_broken(console: Console, found: Sequence[Broken]) -> None:

@@ -129,6 +129,17 @@ def test_a_rule_about_several_versions_says_that_it_was_not_looked_at(ran, capsy
     assert last.startswith("version-change: not looked at, for it is about several versions")
 
 
+def test_a_rule_about_times_says_where_nothing_was_timed(ran, capsys):
+    app.main(["run", "x", "--fail-on", "slower:20%"])
+    assert capsys.readouterr().out.splitlines()[-1].startswith("slower:20%: looked at where it is")
+
+
+@pytest.mark.parametrize("rules", ["", " , "])
+def test_rules_that_name_none_are_no_way_to_pass(ran, capsys, rules):
+    assert app.main(["run", "x", "--fail-on", rules]) == 4
+    assert "it names no rule; --exit-zero ends with 0" in " ".join(capsys.readouterr().err.split())
+
+
 def test_all_reasons_are_printed_on_request(ran, capsys):
     app.main(["run", "x", "--exit-zero"])
     assert "good (" not in capsys.readouterr().out

@@ -210,7 +210,7 @@ def test_the_tests_run_on_one_pipeline_alone(runner, machine):
     steps = steps_of(published()[ACTION])["action"]
     ended = runner(steps, values_of("simplified", "installed"), ours(machine))
     assert statuses(ended) == {"Install": 0, "Compare tests": 0, "Summary": 0}, ended
-    assert reports(runner, "simplified-installed") == ["junit.xml"]
+    assert reports(runner, "simplified-installed") == ["comment.md", "junit.xml"]
     assert not (runner.folder.parent / "summary.md").exists()
 
 
