@@ -131,7 +131,7 @@ def _rest(campaign: Campaign, found: Sequence[Standing]) -> Iterator[str]:
         yield "No program was run"
     if campaign.not_run:
         left_out = counted(len(campaign.not_run), "program")
-        yield f"Not run, for the campaign stopped at its first finding: {left_out}"
+        yield f"Not run, for the campaign was interrupted or stopped at a finding: {left_out}"
 
 
 # -- the tables, and each program ------------------------------------------------------------------

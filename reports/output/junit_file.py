@@ -77,7 +77,7 @@ def _across(grid: Grid, rules: Sequence[FailRule]) -> TestSuite:
 
 
 def _suite(campaign: Campaign, rules: Sequence[FailRule], name: str) -> TestSuite:
-    not_run = "not run: the campaign stopped at its first finding"
+    not_run = "not run: the campaign was interrupted or stopped at a finding"
     cases = [
         *(_case(row, rules) for row in campaign.programs),
         *(case(each, "", skipped(not_run)) for each in campaign.not_run),

@@ -38,14 +38,15 @@ class Campaign(Row):
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
     growth: tuple[Growth, ...] = ()  # of programs with sizes, where times were taken in rounds
-    not_run: tuple[str, ...] = ()  # names of programs that `run -x` left out
+    # Names of programs that `run -x` left out, or that an interrupted run did not come to.
+    not_run: tuple[str, ...] = ()
     sweeps: tuple[Sweep, ...] = ()  # over the embed threshold, at most one of a program
 
     @computed_field  # type: ignore[prop-decorator]
     @property
     def headline(self) -> Headline:
         """May the default be flipped? It is in the JSON, and worked out again when that is read."""
-        return headline(self.programs)
+        return headline(self.programs, self.not_run)
 
     @model_validator(mode="before")
     @classmethod

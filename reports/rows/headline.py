@@ -52,17 +52,19 @@ def answer_of(flip: FlipVerdict | None) -> FlipAnswer | None:
     return ANSWER_OF[flip.outcome] if flip else None
 
 
-def headline(programs: Sequence[ProgramRow]) -> Headline:
-    """Work out the headline of the programs of a campaign."""
+def headline(programs: Sequence[ProgramRow], not_run: Sequence[str] = ()) -> Headline:
+    """Work out the headline of the programs of a campaign, which did not come to some of them."""
     judged = worst_first([row for row in programs if row.flip is not None])
     answers = Counter(answer_of(row.flip) for row in judged)
+    if judged:
+        answers["not known"] += len(not_run)
     counts = {each: answers[each] for each in reversed(FLIP_ANSWERS) if answers[each]}
     flip = next(iter(counts), None)
     first = _first_action(judged)
     return Headline(
         flip=flip,
         counts=counts,
-        question=_question(flip, counts, judged, first),
+        question=_question(flip, counts, judged, not_run, first),
         first=first,
         agreement=_agreement(programs),
         proof=_proof(programs),
@@ -93,15 +95,19 @@ def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:
 
 
 def _question(
-    flip: FlipAnswer | None, counts: dict[FlipAnswer, int], judged: Sequence[ProgramRow], first: str
+    flip: FlipAnswer | None,
+    counts: dict[FlipAnswer, int],
+    judged: Sequence[ProgramRow],
+    not_run: Sequence[str],
+    first: str,
 ) -> str:
     if flip is None:
         return "flip: not asked, for no two sides across the flip were compared"
     apart = list(filter(_is_apart, judged))
     proved = _proved_and_not_run(apart)
     worst = [row for row in judged if answer_of(row.flip) == flip and not _is_apart(row)]
-    names = [row.name for row in worst]
-    total = f"{len(judged):,} programs"
+    names = [*(row.name for row in worst), *(not_run if flip == "not known" else ())]
+    total = f"{len(judged) + len(not_run):,} programs"
     said = {
         "yes": f"No result and no judged cost changes in {counts[flip]:,} of {total}",
         "yes, at a price": _paid(worst, total),

@@ -107,11 +107,11 @@ def notes(sides: tuple[Side, ...]) -> tuple[str, ...]:
 
 
 def left_out(not_run: tuple[str, ...]) -> tuple[str, ...]:
-    """Name the programs that were not run, because the campaign stopped at a finding before."""
+    """Name the programs that were not run, because the campaign ended before."""
     if not not_run:
         return ()
     named = cut(", ".join(not_run), _NAMES_LENGTH)
-    return (f"Not run, for the campaign stopped at its first finding (-x): {named}.",)
+    return (f"Not run, for the campaign was interrupted or stopped at a finding (-x): {named}.",)
 
 
 def environment_table(environment: Environment) -> Table:

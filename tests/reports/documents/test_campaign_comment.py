@@ -108,7 +108,9 @@ def test_our_own_pipelines_have_a_block_of_their_own(campaigns):
 def test_programs_that_were_not_run_are_counted(campaigns):
     campaign = campaigns.campaign(program(campaigns, "f", "different"))
     text = render_report("comment", campaign.model_copy(update={"not_run": ("g", "h")}))
-    assert "- Not run, for the campaign stopped at its first finding: 2 programs.\n" in text
+    assert (
+        "- Not run, for the campaign was interrupted or stopped at a finding: 2 programs.\n" in text
+    )
 
 
 def hostile(campaigns, text):

@@ -156,6 +156,25 @@ def outputs(left, right, outcome):
     )
 
 
+@pytest.mark.parametrize(
+    ("outcome", "line"),
+    [
+        (
+            "safe",
+            "flip: not known. Nothing can be said of 2 of 3 programs (b, c); of the others, 1 "
+            "program changes in nothing that is judged",
+        ),
+        (
+            "different",
+            "flip: no. It breaks or changes 1 of 3 programs (a); of the others, 2 programs could "
+            "not be judged. First: a: outputs are apart",
+        ),
+    ],
+)
+def test_what_an_interrupted_run_did_not_come_to_is_not_known(outcome, line):
+    assert headline([program("a", outcome)], ("b", "c")).question == line
+
+
 def test_both_lines_count_the_same_programs():
     """Those that failed to be built, or do not repeat themselves, have nothing that agrees."""
     pairs = [("legacy", "jax-legacy"), ("simplified", "jax-simplified")]
