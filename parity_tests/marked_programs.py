@@ -61,7 +61,9 @@ def unreadable(folder: Path) -> OSError | None:
         errors += [
             PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.path.join(here, each))
             for each in files
-            if each.endswith(".py") and not os.access(os.path.join(here, each), os.R_OK)
+            if each.endswith(".py")
+            and os.path.exists(path := os.path.join(here, each))  # an editor's lock leads nowhere
+            and not os.access(path, os.R_OK)
         ]
     return next(iter(errors), None)
 

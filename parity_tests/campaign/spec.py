@@ -417,6 +417,8 @@ def _what(error: ErrorDetails, keys: Sequence[str]) -> str:
     unquoted = ", without quotes" if isinstance(given, str) else ""
     match kind:
         case "extra_forbidden":
+            if key in keys:
+                return "it is a key of another table"
             return f"there is no such key{close(key, keys)}"
         case "missing":
             return "it is missing"

@@ -126,11 +126,14 @@ def compare_stored(
 
     requests = checked_reports(context, reports, formats_of("comparison"))
     with display.progress(first=f"reading {left} and {right}"):
-        found = compare_runs(_read(store, left), _read(store, right))
+        runs = [_read(store, each) for each in (left, right)]
+        found = compare_runs(*runs)
     console = display.console()
     print_comparison(console, found, details=display.details)
     write_reports(context, console, requests, found)
     code = exit_of(found)
+    if code is Exit.PARITY and not all(each.run.is_complete for each in runs):
+        code = Exit.COULD_NOT_COMPARE  # of programs that neither has, nothing is known
     context.obj.code = max(context.obj.code, Exit.PARITY if exit_zero else code)
 
 

@@ -127,7 +127,7 @@ def list_programs(
         nothing_collected(context, chosen.named)
         return
     for each in found:
-        terminal.say(console, _line(each))
+        terminal.say(console, terminal.on_one_line(_line(each)))
     terminal.say(console, counted(len(found), "program"))
     context.obj.code = Exit.PARITY
 

@@ -73,11 +73,11 @@ def headline(programs: Sequence[ProgramRow], not_run: Sequence[str] = ()) -> Hea
 
 def _proof(programs: Sequence[ProgramRow]) -> str:
     """Say how many programs are one computation before and after the flip, by their numbers."""
-    numbered = [row.flip for row in programs if row.flip is not None and row.flip.claims]
-    if not numbered:
+    judged = [row.flip for row in programs if row.flip is not None]
+    if not any(each.claims for each in judged):
         return ""
-    proved = sum(answer_of_claims(each.claims) == "proved" for each in numbered)
-    return f"proof: {proved:,} of {len(numbered):,} programs proved one computation"
+    proved = sum(answer_of_claims(each.claims) == "proved" for each in judged if each.claims)
+    return f"proof: {proved:,} of {len(judged):,} programs proved one computation"
 
 
 def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:

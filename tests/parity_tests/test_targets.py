@@ -256,6 +256,16 @@ def test_a_missing_library_of_the_users_is_an_error(corpus):
         targets.load(["planted_package.needs"])
 
 
+def test_the_lock_of_an_editor_hides_no_folder(tmp_path):
+    """Emacs leaves a link that leads nowhere beside a file that is being edited."""
+    (tmp_path / ".#model.py").symlink_to("me@here.4711:1764000000")
+    (tmp_path / "model.py").write_text(
+        "from parity_tests import program\nstep = program(args=(1.0,))(lambda x: x)\n"
+    )
+    [found] = targets.load([str(tmp_path)])
+    assert found.target.endswith("model.py:step")
+
+
 MARKS = """
 import functools
 from parity_tests import program

@@ -112,6 +112,12 @@ def test_a_program_that_is_gone_is_no_success(path):
     assert app.main(["compare", "2", "1", "--store", str(path)]) == 2
 
 
+def test_of_runs_without_an_end_no_program_may_be_missed(path):
+    for _ in range(2):
+        keep(path, built.program("step"), finished=False)
+    assert app.main(["compare", "1", "2", "--store", str(path)]) == 2
+
+
 def test_a_trend_is_printed_and_drawn(two, tmp_path, capsys):
     file = tmp_path / "trend.svg"
     trend = ["history", "trend", "--store", str(two)]

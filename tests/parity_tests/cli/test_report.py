@@ -70,6 +70,14 @@ def test_all_formats_of_a_kind_at_once(kind, file, tmp_path):
         assert written == reports.as_bytes(reports.render_report(format_, RESULTS[kind]))
 
 
+def test_a_result_that_has_a_program_twice_is_damaged(tmp_path, capsys):
+    result = json.loads(json_file.render(RESULTS["campaign"]))
+    result["programs"].append(result["programs"][0])
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    assert report(tmp_path / "result.json", "--report", "md:-") == 4
+    assert "two programs have the name" in capsys.readouterr().err
+
+
 BENCH = {
     "schema_version": 1, "created": "", "environment": {}, "question": {}, "load": None,
     "lines": [], "samples": [],

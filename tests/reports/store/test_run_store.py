@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections import deque
 
 import pytest
 
@@ -245,7 +244,8 @@ def test_a_full_disk_is_told_and_what_was_committed_stays(path, rich):
         [pages] = writer.connection.execute("PRAGMA page_count").fetchone()
         writer.connection.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(StoreError, match=r"runs.db': the disk is full .*; make room"):
-            deque(writer.put(place, rich.programs[2]) for place in range(1, 200))
+            for place in range(1, 200):
+                writer.put(place, rich.programs[2].model_copy(update={"name": f"one {place}"}))
         kept = len(reading.load_run(path, "last").programs)
         assert 1 <= kept < 200
         writer.connection.execute("PRAGMA max_page_count = 100000")
