@@ -1,20 +1,14 @@
 """Two processes: an array that spans both is captured."""
 
 import os
-import socket
 import subprocess
 import sys
 
 import pytest
 from program_files import script_file
+from relays import free_port
 
 import engine
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
 
 
 def run_two_processes(side):

@@ -3,14 +3,13 @@
 import importlib
 import multiprocessing
 import os
-import socket
 import sys
 from pathlib import Path
 
 import dask
 
 from parity_tests.campaign.cluster import connected
-from tests.helpers.relays import Relay
+from tests.helpers.relays import Relay, free_port
 
 ROOT = Path(__file__).parents[2]
 # All are forked from a process that has imported Dask, for that takes longer than their work.
@@ -22,12 +21,6 @@ FORKS.set_forkserver_preload(
         "parity_tests.campaign.cluster",
     ]
 )
-
-
-def free_port():
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return free.getsockname()[1]
 
 
 class Cluster:

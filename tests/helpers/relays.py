@@ -1,8 +1,18 @@
 """A network between two processes of one machine, which a test takes away and gives back."""
 
 import contextlib
+import random
 import socket
 import threading
+
+
+def free_port():
+    """A port below those that Linux gives to connections: none takes it before it is used."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with socket.socket() as free, contextlib.suppress(OSError):
+            free.bind(("127.0.0.1", port))
+            return port
 
 
 class Relay:
