@@ -19,6 +19,7 @@ Source: https://github.com/huggingface/safetensors#format.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import math
@@ -156,9 +157,16 @@ def write(path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]) ->
 
     A reader sees the whole file or none, and whoever has mapped a previous file keeps it. The
     permissions are those of the previous file, or the system's default for a new one, as with
-    `open`. Raises OSError as `open` does.
+    `open`. A link stays, and the file that it leads to is written. Raises OSError as `open` does,
+    and for what is no regular file, such as a device.
     """
-    path = Path(path)
+    path = Path(os.path.realpath(path))
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    if path.exists() and not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    if not path.parent.exists():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     temporary = path.with_name(f".{path.name}.{secrets.token_urlsafe(6)}")
     mode = stat.S_IMODE(path.stat().st_mode) if path.exists() else None
     handle = os.open(temporary, _NEW_FILE, 0o666 if mode is None else mode)  # less the umask
@@ -182,6 +190,8 @@ def mapped(path: str | os.PathLike[str]) -> memoryview:
 
     Raises OSError as `open` does, and ContainerError where the file is empty or not a regular one.
     """
+    if not (os.path.isfile(path) or os.path.isdir(path)) and os.path.exists(path):
+        raise ContainerError(f"{os.fspath(path)} is no regular file")  # `open` waits for a pipe
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise ContainerError(f"{os.fspath(path)} is empty")

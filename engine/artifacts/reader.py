@@ -223,6 +223,11 @@ class _File:
 
         Raises ValueError for another shape, dtype or sharding.
         """
+        if isinstance(given, jax.core.Tracer):
+            raise ValueError(
+                f"constant {number} cannot be replaced by a tracer: load the file outside of what "
+                "is traced, and give `program.call` the constants as its first argument"
+            )
         shape, dtype = self._type_of(number)
         if not is_array(given) or (given.shape, given.dtype) != (shape, dtype):
             raise ValueError(

@@ -74,7 +74,7 @@ def inspect(
                 exported = exported.vjp()
                 modules.append(_module(exported, len(modules)))
             reader.check_constants(container, manifest)
-    except (OSError, containers.ContainerError) as error:
+    except (OSError, ValueError) as error:  # also of nodes whose type is not registered here
         fail(f"cannot read {file}: {error}")
     console = terminal.console()
     for line in _lines(file, container, manifest):

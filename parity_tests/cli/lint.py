@@ -194,9 +194,12 @@ def _chosen(
     asked, left_out = (
         {code for text in texts or () for code in _named(text, codes)} for texts in (select, ignore)
     )
-    return tuple(
+    chosen = tuple(
         each for each in codes if (each in asked or select is None) and each not in left_out
     )
+    if not chosen:
+        fail("--ignore leaves no rule of those that --select names")
+    return chosen
 
 
 def _named(text: str, codes: tuple[str, ...]) -> Iterator[str]:

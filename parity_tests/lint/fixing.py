@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import errno
+import io
 import os
 import secrets
 import shutil
@@ -62,9 +63,10 @@ def write_back(file: Path, before: str, after: str) -> None:
 
 def difference(file: Path, before: str, after: str) -> str:
     """Return the unified difference of a file and its fixed text."""
+    # Lines end as in Python, and not at form feeds.
     lines = difflib.unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
+        io.StringIO(before, newline="").readlines(),
+        io.StringIO(after, newline="").readlines(),
         fromfile=str(file),
         tofile=str(file),
     )

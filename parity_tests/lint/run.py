@@ -73,7 +73,10 @@ def _lint_file(
     before = after = source.decode(encoding)
     for _ in range(_MOST_FIXES):
         after = fixing.fixed(after, [match for _, match in matches])
-        matches = lint_source(after.encode(encoding), codes, at_least)
+        try:
+            matches = lint_source(after.encode(encoding), codes, at_least)
+        except UnreadableError:  # of the fixed text, which nobody wants
+            return lint_source(source, codes, at_least)
         if not any(match.edits for _, match in matches):
             break
     change(file, before, after)

@@ -136,6 +136,7 @@ FOUND = {
         "from jax.core import Tracer, new_jaxpr_eqn  # <-",
         "if jax.__version_info__ < (0, 10, 0):\n    from jax.core import CallPrimitive\nelse:\n"
         "    from jax.extend.core import CallPrimitive  # <-",
+        "if isinstance(x, jax.core.Jaxpr):  # <-\n    y = jax.core.Literal  # <-",
     ],
     "CP204": [
         "def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-",
@@ -146,6 +147,8 @@ FOUND = {
         "jax.lax.scan_p.bind(*args, jaxpr=body, num_carry=1)  # <-",
         "def split(eqn):\n    if eqn.primitive.name == 'scan':\n"
         "        return eqn.invars[: eqn.params['num_consts']]  # <-",
+        "def split(eqn):\n    p = eqn.params\n    n = p['num_carry'] if 'num_carry' in p else 0\n"
+        "    return f\"{p['num_carry']} {n}\"  # <-",
     ],
     "CP205": [
         "core.ClosedJaxpr(jaxpr=open_, consts=values)  # <-",
@@ -397,6 +400,8 @@ SILENT = {
         "if jax.__version_info__ < (0, 11, 0):\n    from jax.core import concrete_or_error\n"
         "else:\n    from jax.extend.core import concrete_or_error",
         "if something:\n    from jax.core import concrete_or_error",
+        "if hasattr(jax.core, 'Jaxpr'):\n    x = jax.core.Jaxpr",
+        "if IS_OLD_JAX:\n    x = jax.core.Jaxpr",
         "from jax.extend.core import concrete_or_error, new_jaxpr_eqn",
     ],
     "CP204": [

@@ -23,16 +23,18 @@ def unwraps_forever(kinds: Kinds) -> Iterator[Match]:
     calls itself with `x.jaxpr` recurses until Python stops it.
 
     What to do: unwrap once, `x = getattr(x, "jaxpr", x)`, and go on with the result. `--fix` turns
-    the loop into an `if`, which does the same in both forms: a closed jaxpr never holds another
-    one.
+    a loop that asks for the class into an `if`, which does the same in both forms: a closed jaxpr
+    never holds another one.
     """
     module = kinds.module
     for loop in module.nodes(cst.While):
         name = _asked(kinds, loop.test)
         if name and _only_unwraps(module, loop, name):
             message = "from JAX 0.11.0 on this loop never ends: `.jaxpr` of a jaxpr is itself"
-            edit = module.keyword(loop, "while", "if")
-            yield module.match(loop, message, Confidence.HIGH, edit)
+            # What has a `jaxpr` may be no jaxpr, and may have one that has one, as a stage does.
+            is_of_class = isinstance(loop.test, cst.Call) and is_called(loop.test, "isinstance")
+            edits = (module.keyword(loop, "while", "if"),) if is_of_class else ()
+            yield module.match(loop, message, Confidence.HIGH, *edits)
     for call in module.nodes(cst.Call):
         if _recurses(kinds, call):
             message = "from JAX 0.11.0 on this recursion never ends: `.jaxpr` of a jaxpr is itself"

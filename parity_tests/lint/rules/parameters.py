@@ -32,13 +32,12 @@ def scan_params(kinds: Kinds) -> Iterator[Match]:
     name. Split the operands by these counts and never by fixed numbers.
     """
     module = kinds.module
-    asked = {text_of(each.left) for each in module.nodes(cst.Comparison)}
-    if asked & {"num_consts", "num_carry", "ft_in"}:
-        return  # the file knows both
     for node in module.nodes(cst.Subscript):
         index = node.slice[0].slice
         key = text_of(index.value) if isinstance(index, cst.Index) else None
         value = kinds.of(node.value) if key in _KEYS else None
+        if key in _KEYS and _is_asked_for(module, node):
+            continue
         if key == "num_consts" and not _is_about_scan(module, node):
             continue  # other primitives have one, too
         if value is not None and value.kind is Kind.PARAMS and key is not None:
@@ -56,6 +55,20 @@ def scan_params(kinds: Kinds) -> Iterator[Match]:
             for arg in call.args if dotted_tail(call.func.value) == "scan_p" else ():
                 if arg.keyword is not None and arg.keyword.value in (*_KEYS, *_OLDER):
                     yield module.match(arg, _says(arg.keyword.value), Confidence.HIGH)
+
+
+def _is_asked_for(module: Module, node: cst.CSTNode) -> bool:
+    """Say whether a function asks which parameters there are, or an expression does for itself."""
+    asks = (
+        each
+        for each in module.nodes(cst.Comparison)
+        if text_of(each.left) in ("num_consts", "num_carry", "ft_in")
+    )
+    areas = (
+        module.enclosing(each, cst.IfExp) or module.enclosing(each, cst.FunctionDef) or module.root
+        for each in asks
+    )
+    return any(module.is_inside(node, area) for area in areas)
 
 
 def _says(key: str) -> str:
@@ -129,7 +142,8 @@ def inline_is_true(kinds: Kinds) -> Iterator[Match]:
             name = module.code(node)
             early = f'({name} is True or getattr({name}, "name", "") == "JAX_EARLY")'
             edit = module.replaced(where, f"(not {early})" if negated else early)
-            yield module.match(where, message, confidence, edit)
+            edits = () if _is_handed_on(module, where) else (edit,)
+            yield module.match(where, message, confidence, *edits)
     for parameter in _parameters_of_rules(module, "jit_p", "pjit_p"):
         annotation = parameter.annotation.annotation if parameter.annotation else None
         if parameter.name.value == "inline" and annotation and module.code(annotation) == "bool":
@@ -158,6 +172,18 @@ def _inlines(kinds: Kinds) -> Iterator[tuple[cst.BaseExpression, Confidence]]:
                 for access in module.accesses(target.target):
                     if isinstance(access, cst.Name):
                         yield access, value.confidence
+
+
+def _is_handed_on(module: Module, node: cst.CSTNode) -> bool:
+    """Say whether a value is what `and` or `or` come to, and nobody asks whether it is true."""
+    around = module.parent(node)
+    while isinstance(around, cst.BooleanOperation):
+        node, around = around, module.parent(around)
+    if not isinstance(node, cst.BooleanOperation):
+        return False
+    if isinstance(around, cst.If | cst.While | cst.IfExp):
+        return around.test is not node
+    return not isinstance(around, cst.Assert | cst.CompFor | cst.UnaryOperation | cst.CompIf)
 
 
 def _tested(module: Module, node: cst.BaseExpression) -> tuple[cst.CSTNode, bool] | None:

@@ -94,9 +94,16 @@ def _imported_elsewhere(module: Module, line: cst.ImportFrom, source: str) -> tu
     )
     if not is_simple:
         return ()  # a comment would be lost, or the second line not be in the block
-    lines = (f"from {place} import {', '.join(module.code(each).strip(', ()') for each in names)}"
-             for place, names in ((source, others), (_HOME, moved)))  # fmt: skip
-    return (module.replaced(line, "\n".join(lines)),)
+    lines = (
+        f"from {place} import {', '.join(_written(module, each) for each in names)}"
+        for place, names in ((source, others), (_HOME, moved))
+    )
+    return (module.replaced(line, module.root.default_newline.join(lines)),)
+
+
+def _written(module: Module, alias: cst.ImportAlias) -> str:
+    name = module.code(alias.name)
+    return f"{name} as {alias.evaluated_alias}" if alias.evaluated_alias else name
 
 
 def _renamed(module: Module, node: cst.Attribute, name: str) -> tuple[Edit, ...]:
@@ -112,7 +119,9 @@ def _renamed(module: Module, node: cst.Attribute, name: str) -> tuple[Edit, ...]
             continue
         if isinstance(module.parent(statement), cst.Module):
             after = Place(module.span(statement)[1].line + 1, 1)
-            line = Edit(after, after, "", f"import {_HOME}\n")
+            if after.line > module.text.count("\n") + 1:
+                return ()  # the file ends without a newline
+            line = Edit(after, after, "", f"import {_HOME}{module.root.default_newline}")
             new = module.replaced(node, f"{_HOME}.{name.rpartition('.')[2]}")
             return (new,) if _imports_home(module) else (new, line)
     return ()
@@ -150,13 +159,23 @@ def _is_tried(module: Module, node: cst.CSTNode) -> bool:
     """
     if module.enclosing(node, cst.Try, cst.IfExp, cst.Annotation) is not None:
         return True
-    guards = (each for each in module.around(node) if isinstance(each, cst.If))
     return any(
-        _is_for_newest(module, each.test) != module.is_inside(node, each.body) for each in guards
+        _guards(module, each, node) for each in module.around(node) if isinstance(each, cst.If)
     )
 
 
 _NEWEST = (0, 12, 0)
+# A condition on the release, on what JAX has, or on a constant that somebody made of these.
+_ASKS = re.compile(r"(?i:version|hasattr|getattr|\bhas_)|TYPE_CHECKING|^(not )?[\w.]*\b[A-Z_]{3,}$")
+
+
+def _guards(module: Module, condition: cst.If, node: cst.CSTNode) -> bool:
+    """Say whether a condition keeps a name from being looked up in the newest JAX."""
+    is_newest = _is_for_newest(module, condition.test)
+    if is_newest is not None:
+        return is_newest != module.is_inside(node, condition.body)
+    is_import = isinstance(node, cst.ImportFrom)  # somebody chose where to import from
+    return is_import or _ASKS.search(module.code(condition.test)) is not None
 
 
 def _is_for_newest(module: Module, test: cst.BaseExpression) -> bool | None:

@@ -52,6 +52,14 @@ def fixed(text):
             "from jax.core import Literal as L, Tracer\n",
             "from jax.core import Tracer\nfrom jax.extend.core import Literal as L\n",
         ),
+        (
+            "from jax.core import (\n    Literal as L,\n    Tracer,\n)\n",
+            "from jax.core import Tracer\nfrom jax.extend.core import Literal as L\n",
+        ),
+        (
+            "import jax\r\nnone = jax.core.no_effects\r\n",
+            "import jax\r\nimport jax.extend.core\r\nnone = jax.extend.core.no_effects\r\n",
+        ),
     ],
 )
 def test_fixes(before, after):
@@ -66,11 +74,39 @@ def test_fixes(before, after):
         "def f():\n    from jax.core import Literal, Tracer\n",
         "from jax.core import CallPrimitive\n",
         "from jax import core\ndef f(jax): return core.no_effects\n",
+        "def f(): return core.no_effects\nfrom jax import core",  # no line follows
     ],
 )
 def test_an_import_that_is_not_sure_is_left_alone(text):
     assert lint_source(text.encode(), ["CP203"])
     assert fixed(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import jax\ndef f(x):\n    while hasattr(x, 'jaxpr'):\n        x = x.jaxpr\n",
+        "import jax\ndef f(eqn, force):\n    return dict(inline=eqn.params['inline'] or force)\n",
+    ],
+)
+def test_what_would_mean_something_else_is_left_alone(text):
+    [(_, match)] = lint_source(text.encode(), CODES)
+    assert not match.edits
+
+
+def test_a_fix_that_makes_no_python_is_not_made(tmp_path, monkeypatch):
+    file = tmp_path / "model.py"
+    file.write_text("from jax.core import Literal\n")
+    monkeypatch.setattr(fixing, "fixed", lambda text, matches: "from jax.core (")
+    changed = []
+    result = lint([file], CODES, change=lambda *each: changed.append(each))
+    assert (len(result.findings), result.unread, changed) == (1, [], [])
+
+
+def test_lines_of_a_difference_end_where_those_of_python_do(tmp_path):
+    before = "x = 1\x0c\ny = '\u2028'\nz = 3\n"
+    told = fixing.difference(tmp_path, before, before.replace("3", "4"))
+    assert all(line[:1] in ("-", "+", " ", "@") for line in told.split("\n") if line)
 
 
 def test_only_rules_that_say_so_have_fixes():
