@@ -163,8 +163,6 @@ def write(path: str | os.PathLike[str], pieces: Iterable[bytes | memoryview]) ->
     path = Path(os.path.realpath(path))
     if path.exists() and not path.is_file() and not path.is_dir():
         raise OSError(errno.EINVAL, "it is no regular file", str(path))
-    if path.exists() and not os.access(path, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
     if not path.parent.exists():
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
     temporary = path.with_name(f".{path.name}.{secrets.token_urlsafe(6)}")

@@ -226,7 +226,7 @@ class _File:
         if isinstance(given, jax.core.Tracer):
             raise ValueError(
                 f"constant {number} cannot be replaced by a tracer: load the file outside of what "
-                "is traced, and give `program.call` the constants as its first argument"
+                "is traced, and export a function that has what changes there as an argument"
             )
         shape, dtype = self._type_of(number)
         if not is_array(given) or (given.shape, given.dtype) != (shape, dtype):

@@ -224,12 +224,19 @@ def _parse_pair(sides: str) -> tuple[Side, Side]:
 
 
 def _check_writable(file: Path) -> None:
-    """Refuse a file that is not Python, or that cannot be written with its arrays beside it."""
+    """Refuse a file that is not Python, or that cannot be written with its arrays beside it.
+
+    So is one that is there and that `reduce` did not write, or arrays beside such a file.
+    """
     import reports
 
     if file.suffix != ".py":
         fail(f"-o {file}: name a Python file, as in {file}.py")
     try:
+        is_ours = file.is_file() and b"Reduced by constparity" in file.read_bytes()[:4096]
+        for each in () if is_ours else (file, file.with_suffix(".npz")):
+            if each.exists():
+                fail(f"-o {file}: {each} is there, and no file of `reduce`; name another one")
         for each in (file, file.with_suffix(".npz")):
             reports.check_writable(each)
     except OSError as error:

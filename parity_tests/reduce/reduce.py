@@ -35,6 +35,7 @@ from parity_tests.reduce.pruning import cleaned
 from parity_tests.reduce.search import Search
 from parity_tests.reduce.stand_alone_file import Written, write
 from parity_tests.reduce.symptom import FAILURE, OUTPUTS, Symptom, symptoms, tolerances_of
+from parity_tests.suggestions import close
 from parity_tests.targets import TargetError
 from reports.rows import Side
 
@@ -87,6 +88,10 @@ def symptom_to_keep(question: Question, seen: Judged) -> Symptom | None:
         raise ReduceError(
             f"{question.target} does not differ in {question.metric!r}; it does in {metrics}"
         )
+    known = {FAILURE, *(each.metric for each in seen.judgement.comparisons)}
+    if question.metric not in known:
+        what = f"nothing of {question.target} is compared as {question.metric!r}"
+        raise ReduceError(what + close(question.metric, known))
     if asked and asked[0].kind.startswith("expected") and question.metric not in MEASURED:
         raise ReduceError(
             f"{question.target} differs in {question.metric!r} as it should, and no file shows "

@@ -211,6 +211,7 @@ def find_culprit(
     from parity_tests.experiments import culprit
 
     with events(desk) as say, open(desk.files.variants, "a", 1, "utf-8") as journal:
+        say("started 0")
 
         class Told(culprit.Watch):
             def begins(self, number: int, hoisted: tuple[int, ...], arrays: int) -> None:
@@ -245,6 +246,7 @@ def sweep_threshold(
     from parity_tests.experiments import sweep
 
     with events(desk) as say:
+        say("started 0")  # from here on the time limit holds
         return _asked(
             request.target, lambda program: sweep.sweep(program, request.question, _step(say))
         )
@@ -255,6 +257,7 @@ def tune_policy(request: protocol.TunePolicy, desk: Desk) -> Tuning | UnknownTar
     from parity_tests.experiments import tune
 
     with events(desk) as say:
+        say("started 0")  # from here on the time limit holds
         return _asked(
             request.target, lambda program: tune.tune(program, request.question, _step(say))
         )

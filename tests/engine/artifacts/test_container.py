@@ -24,6 +24,31 @@ def test_a_file_appears_when_it_is_complete(tmp_path):
     assert path.read_bytes() == b"after"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other kinds of files")
+def test_a_link_stays_and_leads_to_what_was_written(tmp_path):
+    (tmp_path / "v1").write_bytes(b"before")
+    (tmp_path / "current").symlink_to("v1")
+    container.write(tmp_path / "current", [b"after"])
+    assert (tmp_path / "current").is_symlink()
+    assert (tmp_path / "v1").read_bytes() == b"after"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have other kinds of files")
+def test_what_is_no_regular_file_is_neither_replaced_nor_waited_for(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(OSError, match=f"it is no regular file: '{pipe}'"):
+        container.write(pipe, [b"after"])
+    with pytest.raises(container.ContainerError, match="pipe is no regular file"):
+        container.mapped(pipe)
+    assert pipe.is_fifo()
+
+
+def test_a_folder_that_is_not_there_is_named_and_no_temporary_file(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"'\S+nowhere/f'"):
+        container.write(tmp_path / "nowhere" / "f", [b"after"])
+
+
 @pytest.mark.skipif(os.name != "posix", reason="other systems have other permissions")
 @pytest.mark.parametrize("before", [None, 0o600, 0o640, 0o664, 0o400])
 def test_a_file_keeps_its_permissions(tmp_path, before, monkeypatch):

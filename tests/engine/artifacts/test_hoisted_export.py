@@ -226,6 +226,17 @@ def test_constants_follow_the_arguments(table, path):
         assert f.call(x).devices() == {jax.devices()[3]}
 
 
+def test_a_tracer_is_no_constant(path):
+    x, weights = jnp.ones(64), jnp.arange(64.0)
+    exported(lambda x: x * weights, x).save(path, vjp_order=1)
+
+    def loss(w):
+        return export.load(path, constants=[w]).call(x).sum()
+
+    with pytest.raises(ValueError, match="constant 0 cannot be replaced by a tracer: load the"):
+        jax.grad(loss)(weights)
+
+
 def test_sharded_constants(path):
     mesh = jax.make_mesh((8,), ("a",), axis_types=(jax.sharding.AxisType.Auto,))
     sharded = jax.device_put(jnp.arange(64.0).reshape(8, 8), NamedSharding(mesh, P("a")))

@@ -1,5 +1,6 @@
 """`export inspect` shows what is in a file, and runs nothing."""
 
+import collections
 import os
 import subprocess
 import sys
@@ -73,6 +74,25 @@ def test_what_is_damaged_or_none_is_an_error_of_usage(file, capsys, place):
     assert app.main(["export", "inspect", str(file)]) == 4
     assert f"cannot read {file}: " in capsys.readouterr().err
     assert app.main(["export", "inspect", str(file.with_name("none"))]) == 4
+
+
+def test_a_type_of_nodes_that_nobody_registered_is_named(tmp_path, capsys):
+    Pair = collections.namedtuple("Pair", "a b")
+    engine.export.register_namedtuple_serialization(Pair, serialized_name="a pair of mine")
+    jitted = engine.jit(lambda pair: pair.a + pair.b, constants="simplified")
+    file = tmp_path / "f"
+    engine.export.export(jitted, hoist_constants=True)(Pair(1.0, 2.0)).save(file)
+    script = "import sys; from parity_tests.cli import app; sys.exit(app.main(sys.argv[1:]))"
+    done = subprocess.run(
+        [sys.executable, "-c", script, "export", "inspect", str(file)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 4
+    assert f"cannot read {file}: " in done.stderr
+    assert "not registered in this process" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_the_names_of_a_file_give_no_orders_to_a_terminal(tmp_path, capsys):

@@ -393,8 +393,7 @@ def test_svg_is_no_report_of_other_commands(planted, capsys):
     assert "FORMAT one of html, md, comment, junit" in capsys.readouterr().err
 
 
-def test_a_search_has_a_time_limit(planted, monkeypatch):
-    monkeypatch.setattr("parity_tests.processes.worker_process.START_SECONDS", 0.0)
+def test_a_search_has_a_time_limit(planted):
     target = f"{planted}:three"
     request = TunePolicy(target=target, question=TuneQuestion())
     with pytest.raises(in_worker.ExperimentError, match=r"no result in 0\.2 seconds"):

@@ -171,6 +171,16 @@ def test_what_cannot_be_reduced_says_why(name, error, said):
         reduced(name)
 
 
+def test_a_metric_that_there_is_not_is_refused_where_nothing_differs(tmp_path):
+    file = tmp_path / "captures_nothing.py"
+    file.write_text(
+        "import numpy as np\nfrom parity_tests import program\n"
+        "@program(args=(np.ones(3, np.float32),))\ndef f(x):\n    return x + 1\n"
+    )
+    with pytest.raises(ReduceError, match="compared as 'outptus'; did you mean outputs"):
+        reduce(Question(f"{file}:f", sides=("legacy", "jax-legacy"), metric="outptus"))
+
+
 def test_a_metric_that_does_not_differ_is_refused_with_those_that_do():
     with pytest.raises(ReduceError, match="does not differ in 'output dtypes'; it does in"):
         reduced("folds_by_itself", metric="output dtypes")
@@ -206,3 +216,13 @@ def test_usage(options, said, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert app.main(["reduce", *options]) == 4
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("there", ["model.py", "model.npz", "reduced_step.py"])
+def test_a_file_of_somebody_else_is_not_replaced(there, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    Path(there).write_text("precious")
+    options = [] if there.startswith("reduced") else ["-o", "model.py"]
+    assert app.main(["reduce", "model.py:step", *options]) == 4
+    assert f"{there} is there, and no file of `reduce`" in capsys.readouterr().err
+    assert Path(there).read_text() == "precious"
