@@ -14,6 +14,7 @@ from pathlib import Path
 
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
+from parity_tests.evidence.folder_layout import finished_programs
 from parity_tests.evidence.records import log, truth_of
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.timing import growth_of
@@ -112,6 +113,9 @@ def run(
     with campaign_folder(options.resume) as folder:
         context, taken = prepared(targets, options, folder, progress, announce), {}
         collected, options = context.collected, context.options
+        resumed = _resumed(context)
+        for line in resumed:
+            announce(line)
         if options.only_changed is not None:
             taken = unchanged_since(options.only_changed, context)
             context = replace(context, collected=without(collected, taken))
@@ -128,7 +132,8 @@ def run(
             if first is not None:
                 first(context)
             measured = measure(context, watch)
-            result = with_rows(_judged(measured, passes), taken, collected)
+            judged = _judged(measured, passes, resumed)
+            result = with_rows(judged, taken, collected)
             _save(measured, result, kept)
     return result
 
@@ -151,7 +156,20 @@ def prepared(
     return Context(collected, options, folder, progress, announce)
 
 
-def _judged(context: Context, passes: Sequence[Pass]) -> Campaign:
+def _resumed(context: Context) -> tuple[str, ...]:
+    """Say of how many programs a folder has results that are not measured again."""
+    folder, programs = context.options.resume, len(context.collected.programs)
+    there = {each.number for each in finished_programs(folder)} if folder else ()
+    if not there:
+        return ()
+    return (
+        f"{folder} had results of {len(there):,} of {counted(programs, 'program')}: data, other "
+        "variables than JAX_* and XLA_FLAGS, and modules that are imported late may have changed "
+        "since",
+    )
+
+
+def _judged(context: Context, passes: Sequence[Pass], provenance: tuple[str, ...] = ()) -> Campaign:
     """Judge what was measured: its sides are compared, and looked into where they differ."""
     drafts = compare_sides(context)
     for each_pass in passes:
@@ -161,7 +179,7 @@ def _judged(context: Context, passes: Sequence[Pass]) -> Campaign:
     return Campaign(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=context.collected.environment,
-        provenance=_waiting(context) if context.options.steady_calls else (),
+        provenance=(*provenance, *(_waiting(context) if context.options.steady_calls else ())),
         settings=settings_of(context.options),
         sides=context.options.sides,
         programs=rows,
