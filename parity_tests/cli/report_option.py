@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,6 +43,7 @@ def checked_reports(
     from reports.output.tables import TABLES, TABLES_OF_PROOFS
 
     requests: dict[Path | None, ReportRequest] = {}
+    inputs = {each.resolve() for each in _named_files(context)}
     tables = TABLES_OF_PROOFS if of_proofs else TABLES
     for text in texts:
         try:
@@ -55,6 +56,9 @@ def checked_reports(
             fail(str(error))
         for part in request.parts_of(tables):
             file = part.path and part.path.resolve()
+            if file in inputs:
+                what = "would replace the result or the source that the command reads"
+                fail(f"the report {part} {what}; give it another path")
             if file in requests:
                 where = "one file" if file else "standard output"
                 fail(
@@ -65,6 +69,17 @@ def checked_reports(
     if None in requests:
         context.with_resource(contextlib.redirect_stdout(sys.stderr))
     return _linked(list(requests.values()), link)
+
+
+def _named_files(context: typer.Context) -> Iterator[Path]:
+    """Yield the files that the arguments of a command name, by themselves or in a target."""
+    for parameter in context.command.params:
+        if parameter.param_type_name == "argument":
+            given = context.params.get(parameter.name or "")
+            for each in given if isinstance(given, list | tuple) else (given,):
+                for text in (str(each), str(each).partition(".py:")[0] + ".py"):
+                    if each is not None and Path(text).is_file():
+                        yield Path(text)
 
 
 def _linked(requests: list[ReportRequest], link: str) -> list[ReportRequest]:

@@ -39,8 +39,13 @@ _MINOR = re.compile(r"Programming Language :: Python :: 3\.(\d+)")
 _SETTINGS = (("pytest.ini", "pytest"), ("tox.ini", "pytest"), ("setup.cfg", "tool:pytest"))
 _FOLDERS = ("tests", "test")
 # Options that do not choose tests; those of the second pattern may have a value.
-_LEFT_OUT = re.compile(r"--no-cov|-[vq]+$|--verbose$|--quiet$")
-_LEFT_OUT_WITH_VALUE = re.compile(r"--cov|--color|--junit")
+_LEFT_OUT = re.compile(r"--no-cov|-[vqx]+$|--(verbose|quiet|exitfirst|ff|failed-first)$")
+_LEFT_OUT_WITH_VALUE = re.compile(r"--cov|--color|--junit|--maxfail")
+# With these pytest runs no test, or those that failed last.
+_RUNS_NONE = re.compile(
+    r"(--collect-only|--co|--fixtures|--fixtures-per-test|--help|-h|--version|-V|--markers"
+    r"|--setup-plan|--lf|--last-failed|--sw|--stepwise|--cache-show)$"
+)
 _NOT_LITERAL = re.compile(r"[$`{}<>|;&()]")
 
 
@@ -260,12 +265,15 @@ def _arguments_in(line: str) -> tuple[str, ...] | None:
 
     Words with variables of tox, make or the shell are left out: they mean nothing elsewhere.
     """
-    found = re.search(r"(?:^|[\s/@])(?:pytest|py\.test)(?:\s+(.*))?$", line)
-    if found is None or "pip" in line or line.lstrip().startswith("#"):
+    told = re.sub(r"(^|\s)##.*", "", line)  # what a target of make is for
+    found = re.search(r"(?:^|[\s/@])(?:pytest|py\.test)(?:\s+(.*))?$", told)
+    if found is None or "pip" in line or re.match(r"[\s@-]*(#|echo\b|printf\b)", line):
         return None
     try:
         words = shlex.split(found[1] or "", comments=True)
     except ValueError:
+        return None
+    if any(map(_RUNS_NONE.match, words)):
         return None
     return tuple(each for each in _kept(words) if not _NOT_LITERAL.search(each))
 

@@ -146,6 +146,15 @@ def test_the_result_is_not_replaced(result, capsys):
     assert result.read_bytes() == before
 
 
+@pytest.mark.parametrize("command", ["run {}:step", "run {}", "lint {}", "reduce {}:step"])
+def test_the_source_is_not_replaced(tmp_path, capsys, command):
+    file = tmp_path / "model.py"
+    file.write_text("precious")
+    assert app.main([*command.format(file).split(), "--report", f"json:{file}"]) == 4
+    assert "would replace the result or the source" in capsys.readouterr().err
+    assert file.read_text() == "precious"
+
+
 def test_without_a_report_it_says_how_to_ask_for_one(result, capsys):
     assert report(result) == 4
     assert "--report html:report.html" in capsys.readouterr().err

@@ -121,6 +121,12 @@ COVERED = "test:\n\tpytest -vq --cov pkg --cov-report=xml checks # all\n"
             ("checks",),
         ),
         ({"Makefile": "all:\n\techo no tests\n", **ONE}, ("tests",)),
+        ({"Makefile": "all:\n\t@echo run pytest checks\n", **ONE}, ("tests",)),
+        (
+            {"Makefile": "test: ## Run pytest with care\n\tpytest -x --maxfail=1 checks\n"},
+            ("checks",),
+        ),
+        ({"Makefile": "list:\n\tpytest --collect-only a\ntest:\n\tpytest b\n"}, ("b",)),
         ({"test/deep/a_test.py": ""}, ("test",)),
         ({"test_a.py": ""}, ()),
         ({"pkg/deep/a_test.py": "", "lib/b_test.py": "", ".venv/c_test.py": ""}, ("lib", "pkg")),
