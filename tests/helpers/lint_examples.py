@@ -137,6 +137,9 @@ FOUND = {
         "if jax.__version_info__ < (0, 10, 0):\n    from jax.core import CallPrimitive\nelse:\n"
         "    from jax.extend.core import CallPrimitive  # <-",
         "if isinstance(x, jax.core.Jaxpr):  # <-\n    y = jax.core.Literal  # <-",
+        "def g(eqn: jax.core.JaxprEqn): pass  # <-",
+        "y = jax.core.Var if x else None  # <-",
+        "try:\n    y = jax.core.Var  # <-\nexcept ValueError:\n    raise",
     ],
     "CP204": [
         "def split(eqn): return eqn.invars[: eqn.params['num_carry']]  # <-",
@@ -396,7 +399,10 @@ SILENT = {
         "from jax.core import Tracer",
         "from myjax.core import ClosedJaxpr",
         "x = jax.core.eval_jaxpr",
+        "from __future__ import annotations\n"
         "def g(eqn: jax.core.JaxprEqn) -> jax.core.Literal: pass",
+        "y = jax.core.Var if hasattr(jax.core, 'Var') else None",
+        "try:\n    y = jax.core.Var\nexcept (ValueError, AttributeError):\n    y = None",
         "if jax.__version_info__ < (0, 11, 0):\n    from jax.core import concrete_or_error\n"
         "else:\n    from jax.extend.core import concrete_or_error",
         "if something:\n    from jax.core import concrete_or_error",

@@ -155,13 +155,27 @@ def _message(name: str) -> str:
 def _is_tried(module: Module, node: cst.CSTNode) -> bool:
     """Say whether a name is guarded, by a `try` or a condition, or is never looked up.
 
-    An annotation may be a text alone. A check of JAX's version guards the branch for older ones.
+    Annotations are texts where a file asks for that. A check of JAX's version guards the branch for
+    older ones.
     """
-    if module.enclosing(node, cst.Try, cst.IfExp, cst.Annotation) is not None:
+    if module.enclosing(node, cst.Annotation) is not None and _LAZY in module.text:
         return True
     return any(
-        _guards(module, each, node) for each in module.around(node) if isinstance(each, cst.If)
+        _guards(module, each, node)
+        if isinstance(each, cst.If | cst.IfExp)
+        else any(_catches(module, handler) for handler in each.handlers)
+        for each in module.around(node)
+        if isinstance(each, cst.If | cst.IfExp | cst.Try)
     )
+
+
+_LAZY = "from __future__ import annotations"
+_CAUGHT = re.compile(r"\b(AttributeError|ImportError|ModuleNotFoundError|(Base)?Exception)\b")
+
+
+def _catches(module: Module, handler: cst.ExceptHandler) -> bool:
+    """Say whether a handler takes a name that is not there."""
+    return handler.type is None or _CAUGHT.search(module.code(handler.type)) is not None
 
 
 _NEWEST = (0, 12, 0)
@@ -169,7 +183,7 @@ _NEWEST = (0, 12, 0)
 _ASKS = re.compile(r"(?i:version|hasattr|getattr|\bhas_)|TYPE_CHECKING|^(not )?[\w.]*\b[A-Z_]{3,}$")
 
 
-def _guards(module: Module, condition: cst.If, node: cst.CSTNode) -> bool:
+def _guards(module: Module, condition: cst.If | cst.IfExp, node: cst.CSTNode) -> bool:
     """Say whether a condition keeps a name from being looked up in the newest JAX."""
     is_newest = _is_for_newest(module, condition.test)
     if is_newest is not None:
