@@ -19,7 +19,7 @@ from reports.output import plots
 from reports.output.caps import Caps, capped_parts, capped_table
 from reports.output.html import FOLDER, LIMIT_BYTES, environment, page_policy, page_style
 from reports.rows import Campaign, ProgramRow, Side, worst_first
-from reports.views import measured, overview
+from reports.views import growth, measured, overview
 from reports.views.decision import Decision, decision
 from reports.views.flip import Flip, flip_of, sides_of
 from reports.views.programs_table import ProgramsTable, programs_table
@@ -91,7 +91,10 @@ def web_page(campaign: Campaign) -> WebPage:
         provenance=campaign.provenance,
         measured=measured.lines_of(campaign),
         counts=overview.counts(programs),
-        notes=overview.left_out(campaign.not_run),
+        notes=(
+            *(f"{line}." for line in growth.lines([("", campaign)])),
+            *overview.left_out(campaign.not_run),
+        ),
         decision=made,
         terms=terms_of(line.reason for line in table.lines),
         pictures=pictures,

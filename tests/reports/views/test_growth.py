@@ -3,6 +3,7 @@
 import built_grids as built
 import pytest
 
+import reports
 from reports.rows import Growth, TimeSamples
 from reports.views.growth import in_words, lines
 
@@ -54,3 +55,9 @@ def test_a_stage_before_the_call_is_told_where_it_grows():
 def test_without_rounds_nothing_is_known():
     [line] = lines([("", sized())])
     assert line == "loop: how its times grow is not known: that takes two sizes and --rounds 5"
+
+
+@pytest.mark.parametrize("format_", ["html", "md", "comment"])
+def test_each_report_for_people_has_it(format_):
+    grown = sized(growth(2.0, 1.9, 2.1))
+    assert "call grows from n=2,000 to n=8,000" in reports.render_report(format_, grown)
