@@ -38,6 +38,7 @@ MOST_POLL_SECONDS = 0.1
 _PART_OF_WAIT = 100
 # Python, JAX and its backend start within this, on top of the first program's time limit.
 START_SECONDS = 60.0
+_REAP_SECONDS = 5.0  # for a process to be gone that was killed
 
 LostKind = Literal["crash", "timeout", "memory"]
 KILLED = "signal SIGKILL"  # how a process ended that something outside has killed
@@ -275,7 +276,10 @@ class Worker:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
             self._killed = True
-        self.process.wait()
+        # A signal that came while Popen looked leaves its lock taken, for which `wait` alone waits
+        # for ever.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(timeout=_REAP_SECONDS)
         if self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # the process ended before it read this line
                 self.process.stdin.close()

@@ -1,6 +1,8 @@
 """The supervision loop on work that is made up: how much at once, and what is killed when."""
 
 import os
+import signal
+import subprocess
 import sys
 from queue import SimpleQueue
 from types import SimpleNamespace
@@ -89,6 +91,16 @@ def test_an_error_of_ours_that_ended_a_process_is_told():
     last = "parity_tests.jax_internals.PrivateNameError: jax 0.99.0 has no planted"
     lost = Lost("crash", "exit status 1", "import", f"Traceback (most recent call last):\n{last}\n")
     assert lost.failure().message == last
+
+
+def test_a_lock_that_a_signal_left_taken_is_not_waited_for(tmp_path, monkeypatch):
+    monkeypatch.setattr(worker_process, "_REAP_SECONDS", 0.1)
+    sleeps = [sys.executable, "-c", "import time; time.sleep(60)"]
+    with subprocess.Popen(sleeps, start_new_session=True) as process:
+        process._waitpid_lock.acquire()  # as `poll` leaves it where a signal handler raises
+        Worker(process, ProcessFiles(tmp_path)).kill()
+        process._waitpid_lock.release()
+    assert process.returncode == -signal.SIGKILL
 
 
 def test_what_a_process_says_is_heard_once_in_whatever_letters(tmp_path):
