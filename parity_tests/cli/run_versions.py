@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,9 +80,12 @@ def search_releases(
             if pair in (None, (low, high)) or pair[1] - pair[0] == 1:
                 break
             low, high = pair
-    _conclude(context, found, display, requests, judging)
     if not found.was_interrupted:
-        say(display.console(), _said_of_search(releases, pair, asked), "bold")
+        told = _said_of_search(releases, pair, asked)
+        found = replace(found, grid=found.grid.model_copy(update={"search": told}))
+    _conclude(context, found, display, requests, judging)
+    if found.grid.search:
+        say(display.console(), found.grid.search, "bold")
 
 
 def first_change(grid: Grid, releases: Sequence[str]) -> tuple[int, int] | None:

@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+import psutil
+
 from parity_tests.drift.of_campaign import attribute_drift
 from parity_tests.evidence import saved
 from parity_tests.evidence.folder_layout import finished_programs
@@ -157,9 +159,14 @@ def prepared(
 
 
 def _resumed(context: Context) -> tuple[str, ...]:
-    """Say of how many programs a folder has results that are not measured again."""
+    """Say of how many programs a folder has results of an earlier command."""
     folder, programs = context.options.resume, len(context.collected.programs)
-    there = {each.number for each in finished_programs(folder)} if folder else ()
+    begun = psutil.Process().create_time()
+    there = {
+        each.number
+        for each in (finished_programs(folder) if folder else ())
+        if each.observation.stat().st_mtime < begun
+    }
     if not there:
         return ()
     return (

@@ -63,6 +63,7 @@ def document(grid: Grid) -> Document:
         tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
         lines=(
             *(f"{line}." for line in (headline.question, headline.verdicts, headline.left_alone)),
+            *((f"{grid.search[:1].upper()}{grid.search[1:]}.",) if grid.search else ()),
             f"Measured {grid.created}.",
         ),
         parts=(

@@ -144,6 +144,7 @@ class Grid(Row):
     versions: tuple[GridVersion, ...]
     # Of each program and side, for each version but the first in which the side has run it.
     changes: tuple[VersionChange, ...] = ()
+    search: str = ""  # what a search for the first release that changes something came to
 
     @computed_field  # type: ignore[prop-decorator]
     @cached_property

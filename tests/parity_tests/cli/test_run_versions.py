@@ -254,6 +254,14 @@ def test_the_first_release_is_found_by_halves(search, capsys):
     assert search("0.11.6", "--fail-on", "version-change")[0] == 1
 
 
+def test_reports_say_what_a_search_came_to(search, tmp_path):
+    file = tmp_path / "grid"
+    search("0.11.6", "--rounds", "5", f"--report=json:{file}.json", f"--report=md:{file}.md")
+    said = "the first release that changes something is 0.11.6, after 0.11.5"
+    assert load_result(file.with_suffix(".json")).search == said
+    assert f"T{said[1:]}." in file.with_suffix(".md").read_text()
+
+
 def test_without_rounds_what_was_run_is_kept(search):
     _, ran = search("0.11.1")
     assert [labels for labels, _ in ran] == [list("048"), list("024"), list("012")]
