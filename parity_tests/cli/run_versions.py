@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from reports import ReportRequest
     from reports.rows import ProgramRow
     from reports.rows.fail_rules import Broken, FailRule
+    from reports.rows.grid_row import FlipChange
     from reports.rows.grid import Grid
     from reports.rows.grid_row import GridVersion
 
@@ -91,17 +92,26 @@ def search_releases(
 def first_change(grid: Grid, releases: Sequence[str]) -> tuple[int, int] | None:
     """Return the places of two releases between which something changes, the first such pair.
 
-    A change is news of a side, its time among them, or another flip verdict.
+    A change is news of a side, its time among them, or another flip verdict. A price in time alone
+    is none: a time is news where it is beyond doubt, and a price may be the luck of one grid.
 
     Example::
 
         first_change(grid, ["0.11.0", "0.11.1", "0.11.2"]) == (0, 1)
     """
     pairs = [(each.before, each.after) for each in grid.changes if each.is_news]
-    flips = [change for row in grid.programs for change in row.changes]
+    flips = [
+        change for row in grid.programs for change in row.changes if not _is_price_in_time(change)
+    ]
     pairs += [(each.before.version, each.after.version) for each in flips]
     places = [(releases.index(before), releases.index(after)) for before, after in pairs]
     return min(places, key=lambda each: (each[1], -each[0]), default=None)
+
+
+def _is_price_in_time(change: FlipChange) -> bool:
+    cells = (change.before, change.after)
+    is_price = {each.flip for each in cells} == {"safe", "safe but slower or larger"}
+    return is_price and any(each.kind == "time" for each in cells)
 
 
 def _said_of_search(

@@ -305,6 +305,16 @@ def test_the_first_change_of_some_releases_is_found(changed, flips, found):
     assert first_change(built.of(*versions, changes=changes), OF_FOUR) == found
 
 
+@pytest.mark.parametrize(("kind", "found"), [("time", None), ("size", (0, 1))])
+def test_a_price_in_time_that_a_grid_happens_to_see_is_no_change(kind, found):
+    priced = built.program("steady", "safe but slower or larger", kind=kind)
+    versions = [
+        built.version(OF_FOUR[0], built.program("steady")),
+        built.version(OF_FOUR[1], priced),
+    ]
+    assert first_change(built.of(*versions), OF_FOUR) == found
+
+
 def test_releases_that_cannot_be_run_are_no_first_ones(search, capsys):
     """The middle one has no campaign: something changes between the ends, and no more is known."""
     _, ran = search("0.11.6", gap="0.11.4")
