@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from reports import ReportRequest
     from reports.rows import ProgramRow
     from reports.rows.fail_rules import Broken, FailRule
-    from reports.rows.grid_row import FlipChange
     from reports.rows.grid import Grid
-    from reports.rows.grid_row import GridVersion
+    from reports.rows.grid_row import FlipChange, GridVersion
 
 
 def run_on_versions(
