@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from packaging.dependency_groups import resolve_dependency_groups
 from packaging.requirements import InvalidRequirement, Requirement
@@ -79,16 +79,18 @@ def declared(folder: Path) -> Declared:
     """
     tables = _toml(folder / "pyproject.toml")
     config = _ini(folder / "setup.cfg")
-    project = tables.get("project", {})
-    python = project.get("requires-python") or config.get("options", {}).get("python_requires", "")
-    runtime = [*project.get("dependencies", ()), *_lines(config, "options", "install_requires")]
-    extras: dict[str, list[str]] = dict(project.get("optional-dependencies", {}))
+    project = _of(tables, "project", dict)
+    python = _of(project, "requires-python", str) or config.get("options", {}).get(
+        "python_requires", ""
+    )
+    runtime = [*_of(project, "dependencies", list), *_lines(config, "options", "install_requires")]
+    extras: dict[str, list[str]] = dict(_of(project, "optional-dependencies", dict))
     for name in config.get("options.extras_require", {}):
         extras.setdefault(name, _lines(config, "options.extras_require", name))
     runtime += _requirements(folder / "requirements.txt")
     everything = [*runtime, *(each for extra in extras.values() for each in extra)]
     jax = _bounds(everything)
-    uses_uv = (folder / "uv.lock").exists() or "uv" in tables.get("tool", {})
+    uses_uv = (folder / "uv.lock").exists() or "uv" in _of(tables, "tool", dict)
     arguments, packages, source = _installation(folder, tables, config, extras)
     return Declared(
         requires_python=_specifiers(python, "requires-python"),
@@ -97,7 +99,7 @@ def declared(folder: Path) -> Declared:
         of_jax=f"dependencies: jax{jax}" if str(jax) else "no dependency bounds it",
         classified=tuple(
             int(found[1])
-            for each in project.get("classifiers", ())
+            for each in _of(project, "classifiers", list)
             if (found := _MINOR.fullmatch(each))
         ),
         installer="uv" if uses_uv else "pip",
@@ -169,6 +171,25 @@ def _specifiers(text: str, what: str) -> SpecifierSet:
         raise ProjectError(f"{what} cannot be read: {error}") from error
 
 
+_Kind = TypeVar("_Kind", dict[str, Any], list[Any], str)
+
+
+def _of(table: Mapping[str, Any], name: str, kind: type[_Kind]) -> _Kind:
+    """Return an entry of pyproject.toml, which is empty where it is not there."""
+    found = table.get(name, kind())
+    if not isinstance(found, kind):
+        is_, not_ = type(found).__name__, kind.__name__
+        raise ProjectError(f"pyproject.toml cannot be read: {name} is a {is_} and no {not_}")
+    return found
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ProjectError(f"{file} cannot be read: {error}") from error
+
+
 def _toml(file: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(file.read_text("utf-8"))
@@ -195,7 +216,7 @@ def _requirements(file: Path) -> list[str]:
     """Return the requirements of a file of pip, without its options and comments."""
     if not file.is_file():
         return []
-    lines = (line.partition(" #")[0].strip() for line in file.read_text("utf-8").splitlines())
+    lines = (line.partition(" #")[0].strip() for line in _text(file).splitlines())
     return [line for line in lines if line and not line.startswith(("#", "-"))]
 
 
@@ -231,28 +252,22 @@ def _is_test(file: Path) -> bool:
 
 def _in_settings(folder: Path) -> str | None:
     """Return where the settings of pytest name the tests."""
-    file = folder / "pyproject.toml"
-    if file.is_file():
-        options = tomllib.loads(file.read_text("utf-8")).get("tool", {}).get("pytest", {})
-        if "testpaths" in options or "testpaths" in options.get("ini_options", {}):
-            return "testpaths in pyproject.toml"
+    options = _of(_of(_toml(folder / "pyproject.toml"), "tool", dict), "pytest", dict)
+    if "testpaths" in options or "testpaths" in _of(options, "ini_options", dict):
+        return "testpaths in pyproject.toml"
     for name, section in _SETTINGS:
-        parser = configparser.ConfigParser(interpolation=None)
-        parser.read(folder / name, "utf-8")
-        if parser.has_option(section, "testpaths"):
+        if "testpaths" in _ini(folder / name).get(section, {}):
             return f"testpaths in {name}"
     return None
 
 
 def _commands(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
     """Yield each file that holds commands, with the lines of them."""
-    tox = configparser.ConfigParser(interpolation=None)
-    tox.read(folder / "tox.ini", "utf-8")
-    for section in tox.sections():
-        if section.startswith("testenv") and tox.has_option(section, "commands"):
-            yield f"[{section}] of tox.ini", _joined(tox[section]["commands"])
+    for section, options in _ini(folder / "tox.ini").items():
+        if section.startswith("testenv") and "commands" in options:
+            yield f"[{section}] of tox.ini", _joined(options["commands"])
     if (folder / "Makefile").is_file():
-        yield "Makefile", _joined((folder / "Makefile").read_text("utf-8"))
+        yield "Makefile", _joined(_text(folder / "Makefile"))
 
 
 def _joined(commands: str) -> list[str]:

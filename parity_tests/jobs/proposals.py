@@ -113,11 +113,16 @@ def apply(folder: Path, changes: Sequence[Change]) -> None:
 
 
 def content_of(file: Path) -> str | None:
-    """Return the text of a file with its own line ends; None where there is no such file."""
+    """Return the text of a file with its own line ends; None where there is no such file.
+
+    Raises `ProjectError` where it is no UTF-8.
+    """
     try:
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
+    except UnicodeDecodeError as error:
+        raise ProjectError(f"{file} cannot be read: {error}") from error
 
 
 # -- pyproject.toml --------------------------------------------------------------------------------

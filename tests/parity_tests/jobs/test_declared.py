@@ -92,6 +92,9 @@ def test_setup_cfg_is_read(plant):
     [
         ({"pyproject.toml": "[project\n"}, r"pyproject.toml cannot be read"),
         ({"setup.cfg": "no section\n"}, r"setup.cfg cannot be read"),
+        ({"pyproject.toml": 'project = "x"\n'}, "project is a str and no dict"),
+        ({"pyproject.toml": "[project]\nrequires-python = 3.11\n"}, "is a float and no str"),
+        ({"pyproject.toml": "[project]\noptional-dependencies = ['a']\n"}, "a list and no dict"),
         ({"pyproject.toml": '[project]\nrequires-python = "three"\n'}, "requires-python"),
         ({"pyproject.toml": CIRCLE}, "the dependency group 'test' cannot be read: Cyclic"),
         ({"pyproject.toml": CIRCLE.replace("a =", "b =")}, "Dependency group 'a' not found"),
@@ -100,6 +103,27 @@ def test_setup_cfg_is_read(plant):
 def test_what_cannot_be_read_is_named(plant, files, said):
     with pytest.raises(ProjectError, match=said):
         declared(plant(files))
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("Makefile", "test:\n\tpytest # é\n".encode("latin-1")),
+        ("tox.ini", b"[testenv]\ncommands = pytest\ncommands = pytest\n"),
+        ("pytest.ini", b"testpaths = tests\n"),
+        ("pyproject.toml", b"[tool]\npytest = 1\n"),
+    ],
+)
+def test_what_names_the_tests_and_cannot_be_read_is_an_error(tmp_path, name, content):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(ProjectError, match=f"{name} cannot be read"):
+        pytest_arguments(tmp_path)
+
+
+def test_requirements_that_are_no_utf_8_are_named(tmp_path):
+    (tmp_path / "requirements.txt").write_text("jax\n", "utf-16")
+    with pytest.raises(ProjectError, match=r"requirements\.txt cannot be read"):
+        declared(tmp_path)
 
 
 ONE = {"tests/test_a.py": ""}
