@@ -16,6 +16,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import canonicalize_name
 
+from parity_tests.environments.find_python import NEWEST_MINOR
 from parity_tests.jobs import ProjectError
 from parity_tests.marked_programs import python_files
 
@@ -159,9 +160,19 @@ def _bounds(requirements: Iterable[str]) -> SpecifierSet:
             requirement = Requirement(text)
         except InvalidRequirement:  # pip says so better than we could, when the job installs it
             continue
-        if canonicalize_name(requirement.name) in _JAX:
+        if canonicalize_name(requirement.name) in _JAX and _holds_for_some(requirement):
             bounds &= requirement.specifier
     return bounds
+
+
+def _holds_for_some(requirement: Requirement) -> bool:
+    """Say whether a requirement holds on a Python that constparity runs on."""
+    marker = requirement.marker
+    versions = (f"3.{minor}" for minor in range(11, NEWEST_MINOR + 1))
+    return marker is None or any(
+        marker.evaluate({"python_version": each, "python_full_version": f"{each}.0", "extra": ""})
+        for each in versions
+    )
 
 
 def _specifiers(text: str, what: str) -> SpecifierSet:

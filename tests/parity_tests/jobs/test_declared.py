@@ -105,6 +105,12 @@ def test_what_cannot_be_read_is_named(plant, files, said):
         declared(plant(files))
 
 
+def test_a_bound_for_an_older_python_is_none(plant):
+    needs = ["jax>=0.10; python_version>='3.11'", "jax<0.5; python_version<'3.10'"]
+    found = declared(plant({"pyproject.toml": f"[project]\ndependencies = {needs}\n"}))
+    assert str(found.requires_jax) == ">=0.10"
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [
