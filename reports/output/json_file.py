@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -165,11 +166,16 @@ def _loaded(path: str | os.PathLike[str], wanted: Sequence[Kind], written_by: st
     if found not in wanted:
         raise _error(path, f"it is the report of {found.words}", name_one)
     try:
-        return found.root.model_validate(data)
+        result = found.root.model_validate(data)
     except ValidationError as error:
         raise _error(
             path, f"its rows do not fit the schema: {_first_errors(error)}", again
         ) from error
+    if isinstance(result, Campaign):
+        names = Counter(row.name for row in result.programs)
+        if twice := [name for name, count in names.items() if count > 1]:
+            raise _error(path, f"two programs have the name {twice[0]!r}", again)
+    return result
 
 
 def _read(path: str | os.PathLike[str], option: str) -> dict[str, Any]:

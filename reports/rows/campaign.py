@@ -7,7 +7,6 @@ Sizes are in bytes, times in seconds. A field that is None was not measured; it 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -55,13 +54,6 @@ class Campaign(Row):
         if isinstance(data, dict):
             return {name: value for name, value in data.items() if name != "headline"}
         return data
-
-    @model_validator(mode="after")
-    def _has_each_program_once(self) -> Self:
-        names = Counter(row.name for row in self.programs)
-        if twice := [name for name, count in names.items() if count > 1]:
-            raise ValueError(f"two programs have the name {twice[0]!r}")
-        return self
 
     @model_validator(mode="after")
     def _sweeps_are_of_programs(self) -> Self:
