@@ -86,6 +86,9 @@ OTHER_WORDS: Rule = (
 VARYING: Rule = (
     Ruling("not judged", "XLA does not serialize one program to the same bytes twice"),
 )
+WITH_PLACES: Rule = (
+    Ruling("not judged", "the bytes name the lines, ours too, that the program was traced from"),
+)
 WHERE_IT_LIES: Rule = (
     Ruling("not judged", "a NumPy array is used where it lies, or copied, as its address happens"),
 )

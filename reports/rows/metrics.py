@@ -269,6 +269,7 @@ _STABLEHLO = (
         "bytes",
         within=rules.OTHER_WORDS,
         across=rules.HOISTED,
+        again=rules.WITH_PLACES,
         figure=Figure("StableHLO", "bytecode bytes", early=True),
     ),
 )
