@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,9 +12,6 @@ from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import OUTPUT, Judging, JudgingProofs, Reporting, Store
 from parity_tests.cli.report_option import check_for, write_reports
 from reports.kinds import kind_of
-
-if TYPE_CHECKING:
-    from reports import ReportRequest
 
 
 def report(
@@ -67,12 +63,5 @@ def report(
     of_proofs = kind.name == "proofs"
     rules = (JudgingProofs if of_proofs else Judging)(fail_on).rules
     requests = reporting.requests(context, of_proofs=of_proofs)
-    _check_that_it_stays(store or result, requests)
     check_for(requests, kind)
     write_reports(context, display.console(), requests, loaded, rules)
-
-
-def _check_that_it_stays(result: Path, requests: Sequence[ReportRequest]) -> None:
-    for request in requests:
-        if request.path is not None and request.path.resolve() == result.resolve():
-            fail(f"the report {request} would replace the result; give it another path")

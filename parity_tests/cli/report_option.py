@@ -73,9 +73,9 @@ def checked_reports(
 
 
 def _named_files(context: typer.Context) -> Iterator[Path]:
-    """Yield the files that the arguments of a command name, by themselves or in a target."""
+    """Yield the store, and the files that arguments name, by themselves or in a target."""
     for parameter in context.command.params:
-        if parameter.param_type_name == "argument":
+        if parameter.param_type_name == "argument" or parameter.name == "store":
             given = context.params.get(parameter.name or "")
             for each in given if isinstance(given, list | tuple) else (given,):
                 for text in (str(each), str(each).partition(".py:")[0] + ".py"):

@@ -28,12 +28,17 @@ from parity_tests.run.options import CampaignOptions, side_with_hazards
 from reports.rows import SCHEMA_VERSION
 
 _VARIABLES = ("JAX_", "XLA_FLAGS", "CONSTPARITY_", "PYTHONHASHSEED")
+_NONE_OF_THEM = "JAX_COMPILATION_CACHE"  # a folder of this machine, and no side reads it
 
 
 def variables_of_figures() -> dict[str, str]:
     """Return the environment variables that figures depend on, by name."""
     environment = environment_of("jax-legacy")  # without what is set for every process anyway
-    return {name: value for name, value in environment.items() if name.startswith(_VARIABLES)}
+    return {
+        name: value
+        for name, value in environment.items()
+        if name.startswith(_VARIABLES) and not name.startswith(_NONE_OF_THEM)
+    }
 
 
 class Setup(RunOptions):

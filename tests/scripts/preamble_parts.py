@@ -51,7 +51,8 @@ def taken(contestant: Contestant, number: int) -> dict[str, float]:
 def main() -> None:
     """Print a line for each program."""
     if len(sys.argv) > 2:
-        print(json.dumps(taken(sys.argv[1], int(sys.argv[2]))))  # type: ignore[arg-type]
+        [contestant] = (each for each in CONTESTANTS if each == sys.argv[1])
+        print(json.dumps(taken(contestant, int(sys.argv[2]))))
         return
     turns = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     for number, (fun, *_) in enumerate(preamble.PROGRAMS):

@@ -65,8 +65,9 @@ def test_a_report_is_written_of_a_run(path, tmp_path, capsys):
     report = ["report", "last", "--store", str(path), "--report"]
     assert app.main([*report, f"json:{file}"]) == 0
     assert file.read_text("utf-8") == json_file.render(result)
-    assert app.main([*report, f"json:{path}"]) == 4
-    assert "would replace the result" in capsys.readouterr().err
+    for command in (report, ["run", "x.py", "--store", str(path), "--report"]):
+        assert app.main([*command, f"json:{path}"]) == 4
+        assert "would replace the result" in capsys.readouterr().err
 
 
 def test_two_runs_are_compared(two, tmp_path, capsys):

@@ -10,6 +10,7 @@ from parity_tests.judge.comparison import told_apart, worst_in_words
 from parity_tests.judge.sides import Pair
 from parity_tests.judge.verdict import judge
 from reports.rows import CapturedArray, Check, JaxprCounts, Observation, OutputLeaf
+from reports.rows.observation import StableHloCounts
 
 
 def judged(left, right, **changes):
@@ -92,6 +93,19 @@ def test_a_side_that_holds_another_copy_of_a_numpy_array_repeats_itself():
     found = judged("legacy", "legacy", constant_buffers=(0, 256), recompiles=(0, 1))
     assert found["device buffers of constants"] == "not judged"
     assert found["recompiles for other values"] == "different"
+
+
+def test_a_side_repeats_itself_where_it_is_traced_from_other_lines():
+    modules = (
+        StableHloCounts(
+            text_bytes=100, bytecode_bytes=size, operations=operations, functions=1, constants=0,
+            constant_bytes=0, operations_by_name={},
+        )
+        for size, operations in ((1328, 1), (1343, 2))
+    )  # fmt: skip
+    found = judged("simplified", "simplified", stablehlo=tuple(modules))
+    assert found["StableHLO bytecode bytes"] == "not judged"
+    assert found["StableHLO operations"] == "different"
 
 
 @pytest.mark.parametrize(("held", "outcome"), [(48, "expected difference"), (84, "different")])
