@@ -61,6 +61,18 @@ def test_programs_are_listed_with_their_places_and_tags_and_none_is_run(monkeypa
     assert last == "2 programs"
 
 
+def test_a_listed_program_is_one_line_whatever_its_name_is(tmp_path, capsys):
+    file = tmp_path / "model.py"
+    file.write_text(
+        "from parity_tests import program\n"
+        "@program(args=(1.0,), name='two\\nlines')\ndef step(x):\n    return x\n"
+    )
+    assert app.main(["run", str(file), "--list"]) == 0
+    first, last = capsys.readouterr().out.splitlines()
+    assert first.startswith("two\\nlines (")
+    assert last == "1 program"
+
+
 def test_a_choice_of_nothing_has_its_own_status_and_names_the_choice(monkeypatch, capsys, faults):
     assert app.main(["run", TAGGED, "--list", "-k", "add", "--tag", "none"]) == 5
     assert "tagged_programs.py with -k 'add' and --tag none: --list" in capsys.readouterr().err

@@ -1,13 +1,16 @@
 """A/A: a side that agrees with itself, one that does not, and how alarms are counted."""
 
+from types import SimpleNamespace
+
 from program_files import program_file
 
 from parity_tests.cli.aa import summary
 from parity_tests.cli.app import main
+from parity_tests.processes.protocol import Job
 from parity_tests.run import self_comparison
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.self_comparison import SelfComparison
-from reports.rows import Campaign, ProgramRow, TimeComparison
+from reports.rows import Campaign, Comparison, ProgramRow, TimeComparison
 from tests.helpers.built_campaigns import ENVIRONMENT
 
 FILE = program_file("steady_and_fitful")
@@ -65,3 +68,29 @@ def test_alarms_that_point_one_way_are_no_chance():
     calm = ["equivalent"] * 2000
     assert not verdicts(*calm, *["slower"] * 10).is_trustworthy
     assert verdicts(*calm, *["slower", "faster"] * 5).is_trustworthy
+
+
+def test_what_is_no_figure_is_said_before_figures(monkeypatch, tmp_path):
+    """Of many that differ three are said, and figures alone would hide no break."""
+    names = ["const args", "jaxpr equations", "output bytes", "effects of calls"]
+    differing = tuple(
+        Comparison(
+            metric=each, left="legacy", right="legacy", outcome="different", left_value="1",
+            right_value="2",
+        )
+        for each in names
+    )  # fmt: skip
+    ran = SimpleNamespace(observation=SimpleNamespace(failure=None))
+    found = SimpleNamespace(comparisons=differing)
+    monkeypatch.setattr(self_comparison, "run_sides", lambda *_, **__: {(0, "legacy"): ran})
+    monkeypatch.setattr(self_comparison, "_compared", lambda *_: found)
+    job = Job(number=0, name="step", target="model.py:step")
+    context = SimpleNamespace(
+        options=CampaignOptions(sides=("legacy", "simplified")),
+        collected=SimpleNamespace(jobs=[job]),
+        folder=tmp_path,
+        progress=None,
+    )
+    apart = self_comparison.AgainstItself(tmp_path / "again")
+    apart(context)
+    assert apart.differing["model.py:step"].startswith("effects of calls: 1 against 2; const args")
