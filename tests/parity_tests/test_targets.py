@@ -275,9 +275,12 @@ def function(number):
 
 mark = program(args=(1.0,))
 first = mark(function(1))
-first = program(args=(2.0,))(first)
+first = program(args=(2.0,))(first)  # once more, and it has its name
 again = functools.wraps(first)(function(1))
-table = [mark(function(2))]
+def inside_a_list(x):
+    return x
+table = [mark(inside_a_list)]
+del inside_a_list
 
 class Inside:
     @mark
@@ -301,7 +304,7 @@ def test_functions_that_are_marked_and_have_no_name_are_said(tmp_path):
         found = targets.load([str(target)])
         lost = [each for each in found if isinstance(each, Unavailable)]
         assert [each.target.rpartition("/")[2] for each in lost] == [
-            "marks.py:6:<lambda>", "marks.py:15:method", "marks.py:19:twice",
+            "marks.py:12:inside_a_list", "marks.py:18:method", "marks.py:22:twice",
         ]  # fmt: skip
         assert all("give it a name of its own" in each.reason for each in lost)
         names = [each.target.rpartition(":")[2] for each in found if each not in lost]

@@ -1,8 +1,8 @@
-: "${CONSTPARITY:?is empty: name what pip installs constparity from, as git+https://...@COMMIT}"
 # It stays where this run does not come to a report; the comment has it then.
 mkdir -p "constparity-report/$RUN-$JAX"
 echo "**No report**: this run failed or was ended. Its log says more." \
   > "constparity-report/$RUN-$JAX/comment.md"
+: "${CONSTPARITY:?is empty: name what pip installs constparity from, as git+https://...@COMMIT}"
 mapfile -t wanted < <(xargs -r -n 1 printf '%s\n' <<< "$CONSTPARITY")
 wait "$!" # fails where quotes do not match
 mapfile -t project < <(xargs -r -n 1 printf '%s\n' <<< "$PROJECT")

@@ -59,6 +59,7 @@ def test_codes_are_chosen(folder, capsys):
     assert app.main(["lint", ".", "--select", "CP2,CP3"]) == 0
     assert app.main(["lint", ".", "--ignore", "CP101"]) == 0
     assert app.main(["lint", ".", "--select", "CP1", "--ignore", "CP101"]) == 0
+    assert app.main(["lint", ".", "--select", "CP1", "--ignore", "CP1"]) == 4
     assert app.main(["lint", ".", "--select", "CP9"]) == 4
     assert "there is no rule 'CP9'" in capsys.readouterr().err
 

@@ -12,6 +12,7 @@ from parity_tests.jobs.proposals import (
     Change,
     Kept,
     apply,
+    content_of,
     diff_of,
     include_change,
     section,
@@ -169,3 +170,9 @@ def test_a_section_of_the_user_stays(plant, before):
 def test_a_file_that_cannot_take_it_is_named(plant, before, said):
     with pytest.raises(ProjectError, match=said):
         section_change(plant({"pyproject.toml": before}))
+
+
+def test_a_file_that_is_no_utf_8_is_named(tmp_path):
+    (tmp_path / "ci.yml").write_bytes("# é".encode("latin-1"))
+    with pytest.raises(ProjectError, match=r"ci\.yml cannot be read"):
+        content_of(tmp_path / "ci.yml")

@@ -263,6 +263,8 @@ def test_a_job_that_does_not_say_what_installs_constparity_stops(runner):
     ended = runner([install], values_of("both", constparity=""), {"CONSTPARITY": ""})
     assert ended["Install"].returncode != 0
     assert "CONSTPARITY: is empty: name what pip installs" in ended["Install"].stderr
+    [comment] = (runner.folder / "constparity-report").glob("*/comment.md")
+    assert comment.read_text().startswith("**No report**: this run failed or was ended.")
 
 
 @pytest.mark.parametrize(
