@@ -164,9 +164,8 @@ def state_of(row: ProgramRow, *, differs_from_itself: str, is_refused: bool) -> 
         return "placed otherwise" if is_placed else "proved"
     outcome = row.flip.outcome if row.flip else None
     apart = {part.partition(":")[0] for part in differs_from_itself.split("; ") if part}
-    if apart and not (outcome == "different" and apart <= metrics.NAMES):
-        return "not repeatable"
-    if row.verdict == "not repeatable":
+    hides_all = apart and not (outcome == "different" and apart <= metrics.NAMES)
+    if hides_all or row.verdict == "not repeatable":
         return "not repeatable"
     if agreement_of(row) == "differ" and not apart:
         return "disagree"
