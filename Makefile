@@ -88,9 +88,8 @@ accelerator: $(VENV)/.installed  ## measure the engine on an accelerator; constp
 	@mkdir -p $(REPORT_DIR)
 	@$(BIN)/python -c "import jax, sys; name = jax.default_backend(); name != 'cpu' or sys.exit( \
 	  'make accelerator: JAX finds no accelerator here; install an extra of it, as jax[cuda12]')"
-	$(BIN)/constparity bench --rows 1,2,3,4,7,8 --rounds 8 \
+	$(BIN)/constparity bench --rows 1,2,3,4,7,8,13 --rounds 8 \
 	  --report md:$(REPORT_DIR)/accelerator.md --report json:$(REPORT_DIR)/accelerator.json
-	$(BIN)/python tests/scripts/calls_together.py devices
 	$(BIN)/python tests/scripts/export_sizes.py --mebibytes 4608 --ways hoisted
 
 # What the tests run of each package, in all processes; docs/coverage.md says what they do not, and why. No process of

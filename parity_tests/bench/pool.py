@@ -218,15 +218,17 @@ class Row:
     """One row: its number, its title, and its two functions.
 
     `measure` runs in the process of one contestant and yields its samples; it yields none where the
-    contestant does not take part. `judge` makes lines of the samples of all contestants. With
-    `alone` the row has a process of its own, because earlier rows would change its figures.
+    contestant does not take part. `judge` makes lines of the samples of all contestants. A row has
+    a process of its own where earlier rows would change its figures, or where it needs all cores,
+    or `devices` of a CPU.
     """
 
     number: int
     title: str
     measure: Callable[[Contestant, Size], Iterable[Sample]]
     judge: Callable[[Pool], Iterable[BenchLine]]
-    alone: bool = False
+    process: Literal["shared", "alone", "all cores"] = "shared"
+    devices: int | None = None
 
 
 def sampler(row: int) -> Callable[[str, str, Unit, float], Sample]:

@@ -22,7 +22,7 @@ from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.protocol import Progress, TakeBenchTurn
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Lost, Worker
-from reports.rows import Side
+from reports.rows import Environment, Side
 from reports.rows.bench import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken
 
 TIMEOUT = 1800.0  # stock JAX takes a third of it for one measurement of `full`
@@ -105,6 +105,9 @@ class LiveProcess:
         }
         if "PYTHONHASHSEED" not in os.environ:
             del environment["PYTHONHASHSEED"]
+        if self.turn.devices is not None:
+            count = f"--xla_force_host_platform_device_count={self.turn.devices}"
+            environment["XLA_FLAGS"] = f"{environment.get('XLA_FLAGS', '')} {count}".strip()
         return {
             **environment,
             "TMPDIR": str(self._folder),  # files of a process that is killed go with its folder
@@ -155,6 +158,7 @@ def run(
     load, created = _load(), datetime.now(UTC).isoformat(timespec="seconds")
     together, cores = processes_of(question.rows), _cores()
     pool, total = Pool(), 2 * question.rounds * len(together)
+    environments: list[Environment] = []
     for turn in range(2 * question.rounds):
         core = cores[turn % len(cores)] if cores else None
         # Who starts first is who steps first, and the machine may have changed by the last.
@@ -162,16 +166,25 @@ def run(
         for done, rows in enumerate(together, turn * len(together)):
             text = ("rows " if len(rows) > 1 else "row ") + ", ".join(map(str, rows))
             progress(done, total, f"turn {turn + 1}: {text}")
+            process = ROWS[rows[0]]
+            on = None if process.process == "all cores" else core
             turns = [
-                BenchTurn(contestant=each, rows=rows, size=question.size, core=core)
+                BenchTurn(
+                    contestant=each,
+                    rows=rows,
+                    size=question.size,
+                    core=on,
+                    devices=process.devices,
+                )
                 for each in contestants
             ]
             answers = ask_for(turns, timeout=timeout)
+            environments.append(answers[0].environment)
             for each, taken in zip(turns, answers, strict=True):
                 pool.add(each.contestant, taken.samples)
         yield Bench(
             created=created,
-            environment=answers[0].environment,
+            environment=environments[0],  # that of one row may have more devices
             question=question,
             load=load,
             lines=tuple(line for number in question.rows for line in ROWS[number].judge(pool)),
@@ -187,8 +200,8 @@ def processes_of(rows: Sequence[int]) -> list[tuple[int, ...]]:
 
         processes_of((1, 2, 6)) == [(1, 2), (6,)]
     """
-    together = tuple(number for number in rows if not ROWS[number].alone)
-    alone = [(number,) for number in rows if ROWS[number].alone]
+    together = tuple(number for number in rows if ROWS[number].process == "shared")
+    alone = [(number,) for number in rows if ROWS[number].process != "shared"]
     return [*([together] if together else []), *alone]
 
 

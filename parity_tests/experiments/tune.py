@@ -73,7 +73,8 @@ def tune(
         if each.key in path.too_long:
             return "compiles too long"
         if each.key in everything:
-            return "no faster"
+            alone = path.times.is_faster(frozenset([each.key]), NOTHING)
+            return "not needed" if alone else "no faster"
         return "not tried" if each in small else "too large"
 
     return Tuning(

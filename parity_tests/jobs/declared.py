@@ -278,7 +278,9 @@ def _commands(folder: Path) -> Iterator[tuple[str, Sequence[str]]]:
         if section.startswith("testenv") and "commands" in options:
             yield f"[{section}] of tox.ini", _joined(options["commands"])
     if (folder / "Makefile").is_file():
-        yield "Makefile", _joined(_text(folder / "Makefile"))
+        text = _text(folder / "Makefile")
+        for part in (*re.findall(r"(?m)^test\b[^=\n]*(?:\n(?:\t.*)?)*", text), text):
+            yield "Makefile", [line for line in _joined(part) if line.startswith("\t")]
 
 
 def _joined(commands: str) -> list[str]:

@@ -30,12 +30,16 @@ class BenchQuestion(Row):
 
 
 class BenchTurn(Row):
-    """What one process is asked for: rows on one contestant, on one core where that can be had."""
+    """What one process is asked for: rows on one contestant, on one core where that can be had.
+
+    `devices` is the number of devices that a CPU is to have, None for as many as it has.
+    """
 
     contestant: Contestant
     rows: tuple[int, ...]
     size: Literal["quick", "default", "full"]
     core: int | None = None
+    devices: int | None = None
 
 
 class Sample(Row):

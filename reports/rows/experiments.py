@@ -122,7 +122,10 @@ class TuneQuestion(Row):
     most_arrays: int = 32
 
 
-TuneOutcome = Literal["inlined", "no faster", "compiles too long", "too large", "not tried"]
+# "not needed" would be faster alone, and is not beside what is proposed.
+TuneOutcome = Literal[
+    "inlined", "not needed", "no faster", "compiles too long", "too large", "not tried"
+]
 
 
 class TunedArrays(Row):

@@ -73,4 +73,4 @@ def _line(
     return pool.count(6, case, PEAK, contestant, note=note)
 
 
-ROW = Row(6, "peak host memory", measure, judge, alone=True)
+ROW = Row(6, "peak host memory", measure, judge, process="alone")

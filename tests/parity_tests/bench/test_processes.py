@@ -7,6 +7,7 @@ import pytest
 
 from parity_tests.bench import measuring, runner, stepping
 from parity_tests.bench.contestants import forget_programs
+from parity_tests.bench.rows import devices
 from parity_tests.bench.rows.compile_time import compile_program
 from parity_tests.observe.calls import work_of_jax
 from reports.rows.bench import BenchTurn
@@ -59,6 +60,14 @@ def test_the_engine_of_a_contestant_is_as_it_comes_whatever_the_user_has_set(mon
     [taken] = runner.ask_for([turn])
     counts = [sample.value for sample in taken.samples if sample.what == "const args"]
     assert counts == [1, 1, 1]
+
+
+def test_sharded_arrays_lie_on_eight_devices_of_a_cpu_once_each():
+    turn = BenchTurn(contestant="simplified", rows=(13,), size="quick", devices=8)
+    [taken] = runner.ask_for([turn])
+    assert taken.environment.device_count == 8
+    found = {sample.what: sample.value for sample in taken.samples}
+    assert found[devices.BYTES] == found[devices.UNIQUE] == devices.ARRAYS * 4 * 2**10
 
 
 def test_a_program_is_compiled_each_time_whatever_was_compiled_before():

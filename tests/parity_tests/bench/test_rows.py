@@ -11,12 +11,14 @@ from parity_tests.bench.pool import Pool
 from parity_tests.bench.rows import (
     ROWS,
     closures,
+    devices,
     equal_arrays,
     first_call,
     one_buffer,
     peak_memory,
     preamble_choice,
     steady_call,
+    threads,
 )
 from reports.rows.bench import CONTESTANTS, BenchTurn, Sample
 
@@ -120,6 +122,13 @@ def test_equal_arrays_are_one_where_they_are_shared_by_value(lines):
     assert buffers == {shared: (nbytes, "met"), apart: (4 * nbytes, None)}
 
 
+def test_each_shard_of_a_captured_array_is_on_its_device_once(lines):
+    nbytes = devices.ARRAYS * 4 * devices.LENGTH["quick"]
+    assert figures(lines, 13, devices.BYTES) == {
+        ("8 sharded arrays", "simplified"): (nbytes, "met")
+    }
+
+
 def test_auto_leaves_the_corpus_alone_and_stays_within_its_budget(lines):
     assert figures(lines, 8, preamble_choice.CHANGED) == {
         (preamble_choice.AUTO, "simplified"): (0, "met")
@@ -138,9 +147,18 @@ def test_every_row_has_lines_and_every_target_a_contestant_of_ours(lines):
     assert {line.outcome for line in one_sample} == {"inconclusive"}
 
 
+TIMES_OF_ALL = (
+    (1, steady_call.CALL),
+    (2, first_call.STAGES),
+    (5, closures.LOOP),
+    (12, threads.CALL),
+    (13, devices.CALL),
+)
+
+
 def test_times_are_positive_and_peaks_are_there(pool):
     for contestant in CONTESTANTS:
-        for row, what in ((1, steady_call.CALL), (2, first_call.STAGES), (5, closures.LOOP)):
+        for row, what in TIMES_OF_ALL:
             for case in pool.cases(row, what):
                 assert pool.of(row, case, what, contestant).min() > 0
     [case] = pool.cases(6, peak_memory.PEAK)

@@ -57,9 +57,16 @@ def test_a_row_of_memory_has_a_process_of_its_own():
     assert runner.processes_of((6,)) == [(6,)]
 
 
+def test_threads_have_all_cores_and_the_row_of_devices_has_eight(turns, monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {3, 2}, raising=False)
+    next(runner.run(BenchQuestion(rows=(10, 12, 13), rounds=1)))
+    asked = {turn.rows: (turn.core, turn.devices) for turn in turns}
+    assert asked == {(10,): (2, None), (12,): (None, None), (13,): (None, 8)}
+
+
 def test_an_unknown_row_is_named():
-    with pytest.raises(ValueError, match=r"no row 11; the rows are 1, 2, 3"):
-        list(runner.run(BenchQuestion(rows=(11,), rounds=1)))
+    with pytest.raises(ValueError, match=r"no row 99; the rows are 1, 2, 3"):
+        list(runner.run(BenchQuestion(rows=(99,), rounds=1)))
 
 
 def test_a_process_that_fails_is_named_with_its_last_words(monkeypatch):
@@ -102,7 +109,7 @@ def test_the_command_prints_and_writes_each_figure_with_its_target(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--rows", "1,12"], "--rows has '12', and the rows are 1, 2, 3, 4, 5, 6, 7, 8, 9, 10"),
+        (["--rows", "1,99"], "--rows has '99', and the rows are 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"),
         (["--rows", ","], "--rows must be numbers"),
         (["--quick", "--full"], "give one of them"),
         (["--report", "junit:out.xml"], "FORMAT one of html, md, comment, json, svg"),

@@ -157,6 +157,8 @@ COVERED = "test:\n\tpytest -vq --cov pkg --cov-report=xml checks # all\n"
             ("checks",),
         ),
         ({"Makefile": "list:\n\tpytest --collect-only a\ntest:\n\tpytest b\n"}, ("b",)),
+        ({"Makefile": "slow:\n\tpytest a\n\ntest: all\n\techo\n\n\tpytest b\nc:\n\tls\n"}, ("b",)),
+        ({"Makefile": "test = pytest a\nslow:\n\tpytest b\ntest:\n\techo\n"}, ("b",)),
         ({"test/deep/a_test.py": ""}, ("test",)),
         ({"test_a.py": ""}, ()),
         ({"pkg/deep/a_test.py": "", "lib/b_test.py": "", ".venv/c_test.py": ""}, ("lib", "pkg")),

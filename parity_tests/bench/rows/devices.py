@@ -1,0 +1,64 @@
+"""Row 13: a program over several devices that captures sharded arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import NamedSharding, PartitionSpec
+
+from parity_tests.bench.contestants import SAME_MODE, bind
+from parity_tests.bench.measuring import seconds_per_call
+from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.observe import device_buffers
+from reports.rows.bench import BenchLine, Contestant, Sample, Target
+
+DEVICES, ARRAYS = 8, 8  # of a CPU; an accelerator has the devices that it has
+LENGTH: dict[Size, int] = {"quick": 2**10, "default": 2**18, "full": 2**18}
+BLOCKS: dict[Size, int] = {"quick": 1, "default": 41, "full": 41}
+BLOCK_SECONDS = 0.02
+CALL, BYTES = "seconds of a call", "bytes of constants on all devices"
+UNIQUE = "bytes of the unique arrays"
+WITHIN = Target(bound="at most", value=1.05)
+_sample = sampler(13)
+
+
+def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+    """Time a call, and count the bytes that its const args hold on all devices together."""
+    devices = jax.devices()
+    mesh = jax.make_mesh((len(devices),), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    placed = NamedSharding(mesh, PartitionSpec("x"))
+    random, length = np.random.default_rng(0), LENGTH[size] // len(devices) * len(devices)
+    x = jax.device_put(random.random(length, np.float32), placed)
+    before = device_buffers.alive()
+    arrays = [jax.device_put(random.random(length, np.float32), placed) for _ in range(ARRAYS)]
+    bound = bind(contestant, _multiply_all, arrays, (x,))
+    call = functools.partial(bound.jitted, *bound.args)
+    result = jax.block_until_ready(call())
+    taken = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
+    case = f"{ARRAYS} sharded arrays"
+    yield _sample(case, CALL, "seconds", taken)
+    held = device_buffers.due_to_constants(before, [result, x], arrays)
+    yield _sample(case, BYTES, "bytes", held)
+    yield _sample(case, UNIQUE, "bytes", sum(each.nbytes for each in arrays))
+
+
+def _multiply_all(constants: Sequence[Any], x: Any) -> Any:
+    for each in constants:
+        x = x * each + 1
+    return x
+
+
+def judge(pool: Pool) -> Iterable[BenchLine]:
+    """Compare with stock JAX in the same mode; each shard is on its device once."""
+    for case in pool.cases(13, CALL):
+        for ours, stock in SAME_MODE:
+            yield pool.ratio(13, case, CALL, ours, stock, WITHIN)
+        once = Target(bound="exactly", value=pool.of(13, case, UNIQUE, "simplified").max())
+        yield pool.count(13, case, BYTES, "simplified", once)
+
+
+ROW = Row(13, "sharded arrays over devices", measure, judge, process="all cores", devices=DEVICES)
