@@ -17,6 +17,7 @@ from engine.ir.captured_constants import CapturedConstant
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.rewriting import live_part
+from parity_tests.observe.jit_on_side import without_leaks
 from parity_tests.program import Program
 
 
@@ -29,7 +30,8 @@ class Variants:
 
     def __init__(self, program: Program) -> None:
         self._fun, self.args, self.kwargs = program.build()
-        traced = engine.jit(self._fun, constants="simplified").trace(*self.args, **self.kwargs)
+        jitted = engine.jit(self._fun, constants="simplified")
+        traced = without_leaks(jitted.trace(*self.args, **self.kwargs))
         embed_threshold = engine.config.embedded_constants_max_bytes
         self.arrays: tuple[CapturedUse, ...] = tuple(
             use

@@ -59,7 +59,7 @@ def traced_as_it_takes(
     jitted and traced as the function of its arrays alone. Raises what the program raises.
     """
     try:
-        return own, jitted, jitted.trace(*own.args, **own.kwargs)
+        return own, jitted, without_leaks(jitted.trace(*own.args, **own.kwargs))
     except Exception:
         narrower = own.of_arrays_alone()
         if narrower is None:
@@ -71,6 +71,23 @@ def traced_as_it_takes(
             if own_jits(traced.jaxpr):
                 return narrower, jitted, traced
         raise
+
+
+def without_leaks(traced: Any) -> Any:
+    """Return what was traced; raise `UnexpectedTracerError` where a tracer of another trace leaked.
+
+    JAX makes such a tracer an argument of the jaxpr, and raises when the program is called.
+
+    Example::
+
+        without_leaks(jax.jit(lambda x: x + leaked).trace(x))
+    """
+    if len(traced.jaxpr.in_avals) > traced.in_tree.num_leaves:
+        raise jax.errors.UnexpectedTracerError(
+            f"{traced.fun_name} captures a tracer that another trace has left behind, so no call "
+            "of it can succeed"
+        )
+    return traced
 
 
 def staged_alone(side: Side) -> AbstractContextManager[None]:

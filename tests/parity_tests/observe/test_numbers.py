@@ -3,9 +3,11 @@
 import jax
 import pytest
 
+from parity_tests.experiments.variants import Variants
 from parity_tests.judge.proofs import claims_of
 from parity_tests.observe import measure, numbers
 from parity_tests.proof.numbers import UndecidedError
+from parity_tests.program import Mark, Program
 from parity_tests.targets import load_one
 from reports.rows import Numbers, Observation, ProgramNumber
 
@@ -54,3 +56,16 @@ def test_a_program_whose_jaxpr_tells_is_not_lowered(monkeypatch, jaxpr, modules)
 def test_a_jaxpr_that_is_not_in_the_form_of_its_side_is_an_error_all_the_same():
     found = measure.number(load_one(PROGRAM), "jax-simplified", lowers=False)
     assert (found.failure.kind, found.proof.holds) == ("wrong side", False)
+
+
+def test_a_program_that_captures_a_tracer_of_another_trace_is_not_proved():
+    left = []
+    jax.jit(lambda x: left.append(x) or x)(1.0)  # as many libraries do by accident
+    program = Program("p", "p", "p.py:1", "", lambda x: x + left[0], Mark((1.0,), {}, None, ()))
+    found = measure.number(program, "jax-legacy")
+    assert (found.failure.stage, found.failure.type) == (
+        "trace",
+        "jax.errors.UnexpectedTracerError",
+    )
+    with pytest.raises(jax.errors.UnexpectedTracerError, match="another trace has left behind"):
+        Variants(program)
