@@ -74,8 +74,9 @@ def run_programs(
         context.obj.code = Exit.INTERNAL_ERROR
         result = error.campaign
     except KeyboardInterrupt:
-        hint = "; the same command goes on from here" if options.resume else ""
-        hint += f"; {options.store} has what was finished" if options.store else ""
+        hint = f"; {options.store} has what was finished" if options.store else ""
+        goes_on = "the same command goes on from here"
+        hint += f"; {goes_on}" if options.resume else "; with --resume DIR a run goes on after this"
         interrupted(context, hint)
         return None
     if not result.programs:
