@@ -20,7 +20,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -200,10 +200,23 @@ def program(
             before = mark_of(fun)
             marked.pop(before.number if before else None, None)
             marked[found.number] = (_name_of(fun), source_of(fun))
-        setattr(fun, _MARK, found)
+        _put(fun, found)
         return fun
 
     return mark if function is None else mark(function)
+
+
+def _put(fun: Callable[..., Any], mark: Mark) -> None:
+    """Attach a mark, to a frozen dataclass as well: `equinox.filter_jit` returns one."""
+    try:
+        setattr(fun, _MARK, mark)
+    except FrozenInstanceError:
+        object.__setattr__(fun, _MARK, mark)
+    except AttributeError as error:
+        raise ProgramError(
+            f"{_name_of(fun)} ({source_of(fun)}) takes no attributes, so it cannot be marked: mark "
+            "a function that calls it"
+        ) from error
 
 
 def _check_sizes(fun: Callable[..., Any], sizes: tuple[int, ...], args: object) -> None:

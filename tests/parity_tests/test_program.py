@@ -1,5 +1,6 @@
 """`@program` declares a function with its arguments, or refuses it with what to do."""
 
+import dataclasses
 import functools
 
 import jax
@@ -105,6 +106,30 @@ def test_a_wrapper_of_a_program_is_a_program_itself():
 
     assert mark_of(outer)
     assert from_function(outer, "m:outer").build()[0] is outer
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """As a module of Equinox, and what `equinox.filter_jit` returns."""
+
+    weight: float
+
+    def __call__(self, x):
+        return x * self.weight
+
+
+class Slotted:
+    __slots__ = ()
+
+    def __call__(self, x):
+        return x
+
+
+def test_a_frozen_model_is_marked_and_what_takes_no_attribute_is_refused():
+    model = program(args=(1.0,))(Model(2.0))
+    assert mark_of(model).args == (1.0,)
+    with pytest.raises(ProgramError, match="takes no attributes, so it cannot be marked"):
+        program(args=(1.0,))(Slotted())
 
 
 def test_the_source_is_relative_below_the_working_directory(monkeypatch, request):
