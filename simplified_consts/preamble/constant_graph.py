@@ -88,3 +88,8 @@ class ConstantGraph:
     program: Scope
     operations: Sequence[Operation]
     demanded: Sequence[Known]
+
+    def let_go(self) -> None:
+        """Cut the cycles of operations and their results, which keep captured arrays alive."""
+        for operation in self.operations:
+            operation.outputs.clear()

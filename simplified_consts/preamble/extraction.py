@@ -89,15 +89,18 @@ def extract(
         extract(closed_jaxpr, 32).preamble.closed_jaxpr
     """
     graph = constant_graph(closed_jaxpr, is_constant, representative)
-    chosen = choose_results(graph, embed_threshold, limits or LIMITS)
-    if not chosen:
-        return None
-    jax_internals.give_type_to(Result)  # here and not at import, which changes nothing in JAX
-    stand_ins = {value: Result(i, value.aval) for i, value in enumerate(chosen)}
-    rest = cast(ClosedJaxpr, _Rest(stand_ins).body(graph.program))
-    operations = operations_below(chosen)
-    in_order = [operation for operation in graph.operations if operation in operations]
-    return Extraction(_shared(_program_of(in_order, chosen, closed_jaxpr)), rest)
+    try:
+        chosen = choose_results(graph, embed_threshold, limits or LIMITS)
+        if not chosen:
+            return None
+        jax_internals.give_type_to(Result)  # here and not at import, which changes nothing in JAX
+        stand_ins = {value: Result(i, value.aval) for i, value in enumerate(chosen)}
+        rest = cast(ClosedJaxpr, _Rest(stand_ins).body(graph.program))
+        operations = operations_below(chosen)
+        in_order = [operation for operation in graph.operations if operation in operations]
+        return Extraction(_shared(_program_of(in_order, chosen, closed_jaxpr)), rest)
+    finally:
+        graph.let_go()
 
 
 # -- the rest ------------------------------------------------------------------------------------

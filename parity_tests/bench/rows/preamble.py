@@ -49,12 +49,15 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     called = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
     yield _sample(case, CALL, "seconds", called)
     programs = PROGRAMS[:2] if size == "quick" else PROGRAMS
+    together = 0.0
     for fun, table, argument in programs:
         bound = _bound(contestant, fun, table, argument)
         taken = seconds(functools.partial(_finish, bound))
+        together += taken
         yield _sample(fun.__name__, FIRST, "seconds", taken)
         called = seconds_per_call(bound, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
         yield _sample(fun.__name__, CALL, "seconds", called)
+    yield _sample(f"{len(programs)} programs together", FIRST, "seconds", together)
 
 
 def _finish(bound: Bound) -> None:
@@ -169,8 +172,8 @@ def judge(pool: Pool) -> Iterable[BenchLine]:
         yield pool.ratio(7, case, COMPILE, "simplified", "jax-legacy")
         yield pool.ratio(7, case, CALL, "simplified", "jax-legacy", RUNS_WITHIN)
         yield pool.ratio(7, case, CALL, "simplified", "jax-simplified")
-    for case in pool.cases(7, FIRST):
-        for what in (FIRST, CALL):
+    for what in (FIRST, CALL):
+        for case in (each for each in pool.cases(7, what) if each not in pool.cases(7, COMPILE)):
             medians = {each: float(np.median(pool.of(7, case, what, each))) for each in STOCK}
             better = min(STOCK, key=medians.__getitem__)
             yield pool.ratio(7, case, what, "simplified", better, RUNS_WITHIN)

@@ -1,5 +1,7 @@
 """Which part of a program becomes the preamble: the graph, the choice of results, the cut."""
 
+import gc
+import weakref
 from functools import partial
 
 import jax
@@ -453,6 +455,22 @@ def test_equal_preambles_of_the_same_arrays_are_shared():
     assert preamble_for(np.ones((3, 16))) is one
     assert preamble_for(X, axis=0) is not one
     assert preamble_for(X, table=TABLE + 0) is not one
+
+
+def test_a_captured_array_goes_with_its_function_without_a_collection_of_garbage():
+    def captured():
+        w = jnp.full((128, 128), 0.5)
+        product = lambda x: x @ (jnp.sin(w) @ jnp.cos(w))  # noqa: E731
+        f = engine.jit(product, constants="simplified", precompute_constants="auto")
+        f(jnp.ones((4, 128)))
+        return weakref.ref(w)
+
+    gc.collect()
+    gc.disable()
+    try:
+        assert captured()() is None
+    finally:
+        gc.enable()
 
 
 def test_an_array_that_a_loop_captures_is_replaced_by_the_result_of_the_loop():
