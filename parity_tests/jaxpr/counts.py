@@ -18,7 +18,8 @@ from parity_tests.jaxpr.captured import CapturedValue, captured_value, is_key
 class JaxprFacts:
     """What a jaxpr holds, its bodies included.
 
-    `equations`, `constvars` and `array_literals` count occurrences. A body counts once for each
+    `equations`, `constvars` and `array_literals` count occurrences. The constvars are those that
+    have a value: those of an open jaxpr among the params of a primitive stand for its operands. A body counts once for each
     equation that has it, because whether two equations share one body object is not part of the
     program. `special_constvars` are the constvars that no Literal can stand for in stock JAX: typed
     PRNG keys and refs. `captured` has the arrays above the threshold, unique by identity;
@@ -54,11 +55,13 @@ def count(closed: Any, *, embed_threshold: int, only_read: bool = False) -> Jaxp
     jit keeps such constvars when dead code is removed.
     """
     counter = _Counter(embed_threshold, only_read)
-    counter.see_constants(closed)
-    totals = folded(closed, counter.totals)
+    totals = counter.constvars(closed) + folded(closed, counter.totals)
     arrays = counter.arrays.values()
     return JaxprFacts(
-        **totals,
+        equations=totals["equations"],
+        constvars=totals["constvars"],
+        special_constvars=totals["special_constvars"],
+        array_literals=totals["array_literals"],
         captured=tuple(array for array in arrays if array.bytes > embed_threshold),
         small_keys=tuple(array for array in arrays if array.key and array.bytes <= embed_threshold),
         calls_exported=counter.calls_exported,
@@ -72,26 +75,25 @@ class _Counter:
         self.arrays: dict[Hashable, CapturedValue] = {}
         self.calls_exported = False
 
-    def see_constants(self, body: Any) -> None:
-        jaxpr = inner(body)
+    def constvars(self, body: Any) -> Counter[str]:
+        jaxpr, constants = inner(body), constants_of(body)
         read = {id(atom) for equation in jaxpr.eqns for atom in equation.invars}
         read |= {id(atom) for atom in jaxpr.outvars}
-        for var, value in constants_of(body).items():
+        for var, value in constants.items():
             if not self.only_read or id(var) in read:
                 self._see(value)
+        return Counter(constvars=len(constants), special_constvars=sum(map(_is_special, constants)))
 
     def totals(self, jaxpr: Any, inside: Callable[[Any], Counter[str]]) -> Counter[str]:
         totals = Counter(
             equations=len(jaxpr.eqns),
-            constvars=len(jaxpr.constvars),
-            special_constvars=sum(_is_special(var.aval) for var in jaxpr.constvars),
             array_literals=sum(map(self._is_array_literal, jaxpr.outvars)),
         )
         for equation in jaxpr.eqns:
             self.calls_exported |= equation.primitive.name == "call_exported"
             totals["array_literals"] += sum(map(self._is_array_literal, equation.invars))
             for body in bodies_of(equation):
-                self.see_constants(body.jaxpr)
+                totals.update(self.constvars(body.jaxpr))
                 totals.update(inside(body.jaxpr))
         return totals
 
@@ -106,5 +108,5 @@ class _Counter:
         return None if array is None else self.arrays.setdefault(array.identity, array)
 
 
-def _is_special(aval: Any) -> bool:
-    return hasattr(aval, "inner_aval") or is_key(getattr(aval, "dtype", None))
+def _is_special(var: Any) -> bool:
+    return hasattr(var.aval, "inner_aval") or is_key(getattr(var.aval, "dtype", None))

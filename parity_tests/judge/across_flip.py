@@ -145,7 +145,7 @@ class AcrossFlip:
 
         The text of a jaxpr or its constants decide nothing then, unless a callback reads them.
         """
-        return next((group for group in self._reads if _may_decide(group[0])), None)
+        return next((group for group in self._reads if may_decide(group[0])), None)
 
     @property
     def deciding_read(self) -> tuple[Hazard, ...] | None:
@@ -172,7 +172,8 @@ class AcrossFlip:
         return (each.left, each.right) == (self.left, self.right)
 
 
-def _may_decide(read: Hazard) -> bool:
+def may_decide(read: Hazard) -> bool:
+    """Say whether a read may decide something, where the program is traced alike in both forms."""
     return read.kind != "reads jaxpr constants" or read.fix != advice("nothing")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from parity_tests.evidence.distances import Array
 from parity_tests.evidence.found import NumberedStep
 from parity_tests.evidence.values import Value
-from parity_tests.judge.across_flip import lines_of
+from parity_tests.judge.across_flip import lines_of, may_decide
 from reports.rows import (
     Comparison,
     FlipOutcome,
@@ -28,7 +28,7 @@ from reports.rows.observation import ProgramNumber
 
 def breaking(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
     """Return the hazards by which a program that is proved may still break."""
-    return tuple(each for each in hazards if not TRAITS[each.kind].only_costs)
+    return tuple(each for each in hazards if not TRAITS[each.kind].only_costs and may_decide(each))
 
 
 def folded(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:

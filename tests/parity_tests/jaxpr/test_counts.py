@@ -4,6 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.extend.core import Primitive
 
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import identity
@@ -50,6 +51,21 @@ def test_numpy_views_of_one_memory_are_one_array():
     assert identity(a) == identity(b)
     assert identity(a[:5]) != identity(a)
     assert identity(a[::2]) != identity(a[: len(a[::2])])
+
+
+def test_constvars_of_an_open_jaxpr_stand_for_operands_and_are_none_of_the_program():
+    # As a primitive of Equinox's filter_closure_convert: its params have the jaxpr of a function
+    # that captured a tracer, which is an operand. Both forms have it alike.
+    apply = Primitive("apply")
+    apply.def_abstract_eval(lambda *_, body: body.outvars[0].aval)
+
+    def f(x):
+        closed = jax.make_jaxpr(lambda y: y + x)(x)
+        return apply.bind(*closed.consts, x, body=closed.jaxpr) * TABLE
+
+    with_open_jaxpr = count(f, TABLE)
+    assert with_open_jaxpr.equations == 3  # apply, in its body add, mul
+    assert with_open_jaxpr.constvars + with_open_jaxpr.array_literals == 1  # of TABLE
 
 
 def test_what_no_equation_reads_may_be_left_out():

@@ -2,8 +2,9 @@
 
 import pytest
 
+from parity_tests.advice import advice
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.proofs import NOT_ONE_JIT, NOT_RUN, contradiction, need_run
+from parity_tests.judge.proofs import NOT_ONE_JIT, NOT_RUN, breaking, contradiction, need_run
 from parity_tests.judge.sides import FLIPS
 from parity_tests.judge.verdict import RowDraft, conclude
 from reports.rows import (
@@ -33,6 +34,12 @@ WRITEABLE, DONATED = hazard("writeable NumPy array"), hazard("captured and donat
 COMMITS = hazard("placement of outputs", commits_outputs=True)
 MAY_SHARD = hazard("placement of outputs")
 FOLDED = hazard("folded by legacy alone")
+
+
+def test_a_read_of_constants_that_decides_nothing_breaks_no_proved_program():
+    read = hazard("reads jaxpr constants")
+    decides_nothing = read.model_copy(update={"fix": advice("nothing")})
+    assert breaking([decides_nothing, read, FOLDED]) == (read,)
 
 
 def numbered(side, writers=0):
