@@ -18,13 +18,14 @@ from parity_tests.jaxpr.captured import CapturedValue, captured_value, is_key
 class JaxprFacts:
     """What a jaxpr holds, its bodies included.
 
-    `equations`, `constvars` and `array_literals` count occurrences. The constvars are those that
-    have a value: those of an open jaxpr among the params of a primitive stand for its operands. A body counts once for each
+    `equations`, `constvars` and `array_literals` count occurrences. A body counts once for each
     equation that has it, because whether two equations share one body object is not part of the
-    program. `special_constvars` are the constvars that no Literal can stand for in stock JAX: typed
-    PRNG keys and refs. `captured` has the arrays above the threshold, unique by identity;
-    `small_keys` has the PRNG key arrays at or below it, which a pipeline may hoist or embed.
-    `calls_exported` says that an exported module is called, whose constants are always inlined.
+    program. The constvars are those that have a value: those of an open jaxpr among the params of a
+    primitive stand for its operands. `special_constvars` are those that no Literal can stand for in
+    stock JAX: typed PRNG keys and refs. `captured` has the arrays above the threshold, unique by
+    identity; `small_keys` has the PRNG key arrays at or below it, which a pipeline may hoist or
+    embed. `calls_exported` says that an exported module is called, whose constants are always
+    inlined.
     """
 
     equations: int

@@ -57,6 +57,8 @@ _NOT_REPEATED = (
     "it is another program each time that it is built, without a flip as well: seed its random "
     "numbers, and prove it again"
 )
+# As the text of the stack and the random bytes that Equinox's `error_if` holds.
+_HOLDS_ANOTHER = "a callback holds another value each time that it is built, without a flip as well"
 
 
 def prove(
@@ -295,9 +297,13 @@ class Apart:
 
 
 def _placed(claim: Claim, before: NumberedSteps, after: NumberedSteps) -> Claim:
-    if claim.before and before.digest not in ("", claim.before):
-        return claim.model_copy(update={"reason": _NOT_REPEATED})
-    return claim.model_copy(update={"place": place_apart(before.steps, after.steps)})
+    place = place_apart(before.steps, after.steps)
+    if not claim.before or before.digest in ("", claim.before):
+        return claim.model_copy(update={"place": place})
+    calls_python = place is not None and "callback" in place.before
+    where = f"{place.file}:{place.line}: " if place is not None and place.file else ""
+    reason = f"{where}{_HOLDS_ANOTHER if calls_python else _NOT_REPEATED}"
+    return claim.model_copy(update={"answer": "undecided", "reason": reason})
 
 
 def _why_lost(lost: Lost) -> str:

@@ -142,16 +142,21 @@ def test_a_program_that_is_proved_or_no_file_is_not_reduced(proofs, tmp_path, ca
 def test_a_program_that_does_not_repeat_itself_says_so_instead_of_a_place(monkeypatch, tmp_path):
     step = NumberedStep(number="a", name="dot", operands=(), said={}, file="a.py", line=1)
 
-    def placed(digest):
-        asked = NumberedSteps(digest=digest, steps=(step,)), NumberedSteps(digest="after")
+    def placed(digest, name="dot"):
+        built = step.model_copy(update={"name": name})
+        asked = NumberedSteps(digest=digest, steps=(built,)), NumberedSteps(digest="after")
         forms = [NumberedForms(forms=(each,)) for each in asked]
         monkeypatch.setattr(proving, "ask_all", lambda asking: forms)
         claim = Claim(of="module", answer="parted", before="before", after="after")
         job = Job(number=0, name="p", target="a.py:p")
-        [found] = proving.Apart(job, PROVED_ON, tmp_path / digest, OPTIONS).with_places([claim])
+        folder = tmp_path / digest / name
+        [found] = proving.Apart(job, PROVED_ON, folder, OPTIONS).with_places([claim])
         return found
 
     assert placed("before").place == PartedPlace(file="a.py", line=1, before="dot", after="")
     anew = placed("another")
-    assert anew.place is None
-    assert anew.reason.startswith("it is another program each time that it is built")
+    assert (anew.answer, anew.place) == ("undecided", None)
+    assert anew.reason.startswith("a.py:1: it is another program each time that it is built")
+    # As that of Equinox's `error_if`, which no seed makes the same.
+    calls = placed("another", "pure_callback")
+    assert calls.reason.startswith("a.py:1: a callback holds another value each time")

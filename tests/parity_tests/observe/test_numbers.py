@@ -6,8 +6,8 @@ import pytest
 from parity_tests.experiments.variants import Variants
 from parity_tests.judge.proofs import claims_of
 from parity_tests.observe import measure, numbers
-from parity_tests.proof.numbers import UndecidedError
 from parity_tests.program import Mark, Program
+from parity_tests.proof.numbers import UndecidedError
 from parity_tests.targets import load_one
 from reports.rows import Numbers, Observation, ProgramNumber
 
