@@ -83,7 +83,7 @@ def aa(
         list_programs(context, console, chosen, timeout, where)
         return
     try:
-        with display.progress() as shown:
+        with display.progress(first="loading the programs") as shown:
             found = self_comparison.run(
                 chosen.targets,
                 CampaignOptions(

@@ -76,7 +76,7 @@ def bench(
     turns: list[Bench] = []  # after each turn, the figures of all turns so far
     begun = time.monotonic()
     try:
-        with terminal.progress() as shown:
+        with terminal.progress(first="starting the contestants") as shown:
             shown.say(_by_rule(question))
             for found in runner.run(question, timeout=timeout, progress=shown):
                 turns.append(found)

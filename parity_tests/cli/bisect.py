@@ -173,7 +173,7 @@ def bisect(
     kept = KeptRuns(file)
     if kept.all_runs():
         complain(f"goes on after {len(kept.all_runs())} runs that are kept; --anew begins again")
-    with display.progress() as shown:
+    with display.progress(first="running the command") as shown:
         runner = Runner(command, timeout, reset, exceptions)
         options = ["--policy", str(policy)] if policy and exceptions else []
         options += [word for key in inline or () for word in ("--inline", key)]

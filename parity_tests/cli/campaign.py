@@ -179,7 +179,7 @@ def campaign(
             _print_list(file, plan, listed)
             return
         if not status:
-            with display.progress(every=LINE_SECONDS) as shown:
+            with display.progress(every=LINE_SECONDS, first="planning the campaign") as shown:
                 progress = CampaignProgress(shown)
                 asked = Asked(
                     spec=given,
@@ -202,7 +202,7 @@ def campaign(
         found = with_files(plan_report(file, plan, given.campaign.rules), [file])
         conclude_plan(context, display, requests, found)
         if not status and not no_smaller:
-            with display.progress(every=LINE_SECONDS) as shown:
+            with display.progress(every=LINE_SECONDS, first="making programs smaller") as shown:
                 made = list(
                     smaller_programs(file, plan, given.campaign, asked.environments, say=shown.say)
                 )

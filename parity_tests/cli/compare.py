@@ -98,7 +98,7 @@ def compare(
     from parity_tests.run import compare_saved
 
     requests, judging = reporting.requests(context), Judging(fail_on, exit_zero)
-    with display.progress() as shown:
+    with display.progress(first="reading the results") as shown:
         saved = []
         for file in (left, right):
             shown(0, 0, f"reading {file}, and the digests of its arrays")

@@ -68,7 +68,7 @@ class Display:
         return terminal.console(has_color=not self.no_color)
 
     @contextmanager
-    def progress(self, *, every: float | None = None, first: str = "") -> Iterator[Shown]:
+    def progress(self, *, first: str, every: float | None = None) -> Iterator[Shown]:
         """Show how far a command is, on stderr; with -q nothing is shown.
 
         `every` and `first` are as in `terminal.progress`.

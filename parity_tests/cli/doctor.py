@@ -56,7 +56,7 @@ def doctor(
     console = display.console()
     found = []
     for path in python or (None,):
-        with display.progress() as shown:
+        with display.progress(first="asking the interpreter") as shown:
             found.append(diagnose(path, progress=shown))
         print_diagnosis(console, found[-1])
     whole = found[0] if len(found) == 1 else Diagnoses(interpreters=tuple(found))

@@ -38,7 +38,7 @@ def ask_with_progress(
     from parity_tests.experiments.in_worker import ExperimentError
 
     try:
-        with display.progress() as shown:
+        with display.progress(first="starting a process") as shown:
             return ask(shown)
     except ExperimentError as error:
         complain(f"could not {to} {error}")

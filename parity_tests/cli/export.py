@@ -64,7 +64,7 @@ def inspect(
     try:
         container = containers.parse(containers.mapped(file))
         manifest = Manifest.of(container)
-        with terminal.progress() as shown:
+        with terminal.progress(first="reading the export") as shown:
             if container.nbytes > _LARGE:  # all of it is read, at the speed of the disk
                 size = humanise_bytes(container.nbytes)
                 shown(0, 0, f"{file}: comparing {size} with their checksums")

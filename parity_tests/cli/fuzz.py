@@ -77,7 +77,7 @@ def fuzz(
     chosen, judging = parse_sides(sides), Judging(fail_on)
     requests = reporting.requests(context)
     console = display.console()
-    with display.progress() as shown:
+    with display.progress(first="generating programs") as shown:
         fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=shown)
     run_view.print_campaign(console, fuzzed.campaign, details=display.details)
     if fuzzed.refused:
@@ -88,7 +88,7 @@ def fuzz(
             said = f"{name}: {claim.of} {claim.answer}: {reason_of(claim)}"
             console.print(said, highlight=False, markup=False, soft_wrap=True)
     write_reports(context, console, requests, fuzzed.campaign, judging.rules)
-    with display.progress() as shown:
+    with display.progress(first="making programs smaller") as shown:
         smaller = list(fuzzing.keep(fuzzed, keep, timeout=timeout, progress=shown))
     for kept in smaller:
         console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)

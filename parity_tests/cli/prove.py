@@ -116,7 +116,7 @@ def prove(
         sides=on_sides, python=where, timeout=timeout, processes=jobs, select=chosen.select,
         platforms=named,
     )  # fmt: skip
-    with display.progress() as shown:
+    with display.progress(first="loading the programs") as shown:
         proofs = proved(chosen.targets, options, progress=shown)
     if not proofs.programs:
         nothing_collected(context, chosen.named)
@@ -134,18 +134,16 @@ def prove(
 
 
 def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
-    """Print the answer, and why programs are not proved or may break."""
+    """Print the answer and the programs that are not proved or may break, with details why."""
     from parity_tests.cli import terminal
     from reports.documents.proofs import is_told, state_of
     from reports.rows.proofs import reasons_of
 
     terminal.say(console, proofs.headline, style="bold")
-    if not details:
-        return
     for program in proofs.programs:
         if is_told(program):
             terminal.say(console, f"{program.name}: {state_of(program)}")
-            for reason in reasons_of(program):
+            for reason in reasons_of(program) if details else ():
                 terminal.say(console, f"    {reason}")
 
 

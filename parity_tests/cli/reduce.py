@@ -162,7 +162,7 @@ def _search(question: Question, console: Console) -> Reduced | None:
     from parity_tests.reduce.reduce import reduce as reduced_of
     from reports.views.texts import counted
 
-    with terminal.progress() as advance:
+    with terminal.progress(first="running the program as it is") as advance:
         found = reduced_of(
             question,
             on_try=lambda tries, left: advance(

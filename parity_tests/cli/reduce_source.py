@@ -104,7 +104,7 @@ def _searched(
         tries += len(targets)
         return first_alike(targets, claim, options)
 
-    with terminal.progress() as advance:
+    with terminal.progress(first="proving the program as it is") as advance:
         return reduced(
             text, split(question.target)[1] or "", first,
             max_tries=question.max_tries, seconds=question.search_timeout,

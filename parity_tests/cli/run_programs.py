@@ -61,7 +61,7 @@ def run_programs(
     from parity_tests.run import run as campaign
 
     try:
-        with display.progress() as shown:
+        with display.progress(first="loading the programs") as shown:
             result = campaign.run(
                 chosen.targets,
                 selected(context, chosen, options),

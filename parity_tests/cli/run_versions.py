@@ -168,7 +168,7 @@ def _found(
     """Run the campaigns with a progress bar; None where none came to anything, which is said."""
     from parity_tests.run.each_version import interpreters_at, run_each
 
-    with display.progress() as shown:
+    with display.progress(first="loading the programs") as shown:
         found = run_each(
             chosen.targets,
             selected(context, chosen, options),

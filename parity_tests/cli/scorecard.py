@@ -64,7 +64,7 @@ def scorecard(
         return
     pythons = interpreters([*(python or ()), *made]) or [Path(sys.executable)]
     try:
-        with display.progress() as shown:
+        with display.progress(first="starting the programs") as shown:
             found = score(lines, pythons, jobs=jobs or 2, progress=shown)
     except FileFailedError as error:
         complain(f"the programs could not be run: {error}")

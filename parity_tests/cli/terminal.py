@@ -12,7 +12,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
 from rich.text import Text
 
 from parity_tests.run.estimates import spoken
@@ -124,7 +132,7 @@ class TimeLeft:
 
     Example::
 
-        TimeLeft().of(1, 4) == ""  # nothing is known yet
+        TimeLeft().of(1, 4) is None  # nothing is known yet
     """
 
     def __init__(self) -> None:
@@ -132,8 +140,8 @@ class TimeLeft:
         self._first = self._last = 0
         self._begun = 0.0
 
-    def of(self, done: int, total: int) -> str:
-        """Return how long it takes from here, in words; "" where that is not known, or soon over.
+    def of(self, done: int, total: int) -> float | None:
+        """Return how many seconds it takes from here; None where that is not known, or soon over.
 
         It is told each step once.
         """
@@ -143,8 +151,22 @@ class TimeLeft:
         self._last = done
         took = now - self._begun
         if took < SOON or not self._first < done < total:
-            return ""
-        return f"{spoken((total - done) * took / (done - self._first))} left"
+            return None
+        return (total - done) * took / (done - self._first)
+
+
+def _and_left(seconds: float | None) -> str:
+    return "" if seconds is None else f", {spoken(seconds)} left"
+
+
+class _TimeLeftColumn(ProgressColumn):
+    """The time that is left, which runs down; nothing where it has run out before the step ends."""
+
+    def render(self, task: Task) -> Text:
+        """Say how long it takes from now on."""
+        ends: float | None = task.fields["ends"]
+        left = None if ends is None else ends - time.monotonic()
+        return Text("" if left is None or left < SOON else f"{spoken(left)} left")
 
 
 @dataclass
@@ -152,7 +174,7 @@ class _OnConsole(Shown):
     """Progress on a console: each step is given to `advance`, with the time that is left."""
 
     console: Console
-    advance: Callable[[int, int, str, str], None]
+    advance: Callable[[int, int, str, float | None], None]
     left: TimeLeft = field(default_factory=TimeLeft)
     silence: threading.Timer | None = None
 
@@ -174,8 +196,8 @@ class _OnConsole(Shown):
 def progress(
     console: Console | None = None,
     *,
+    first: str,
     every: float | None = None,
-    first: str = "",
 ) -> Iterator[Shown]:
     """Show a progress bar, or plain lines with the same text where the console is no terminal.
 
@@ -184,7 +206,7 @@ def progress(
     has the results alone. `first` is what the command does until its first step; a line says so
     after two seconds.
     """
-    console, first = console or error_console(), first or "loading the programs"
+    console = console or error_console()
     if not (console.is_terminal and console.file.isatty()) or console.is_dumb_terminal:
         lines = _plain(console) if every is None else _lines(console, every)
         silence = threading.Timer(SOON, say, (console, first))
@@ -202,15 +224,16 @@ def progress(
         BarColumn(bar_width=_BAR),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TextColumn("{task.fields[left]}", markup=False),
+        _TimeLeftColumn(),
     )
     with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task(first, total=None, left="")
+        task = bar.add_task(first, total=None, ends=None)
 
-        def advance(done: int, total: int, text: str, left: str) -> None:
+        def advance(done: int, total: int, text: str, left: float | None) -> None:
             description = _cut(visible(text), length).ljust(length)
+            ends = None if left is None else time.monotonic() + left
             bar.update(
-                task, completed=done, total=total or None, description=description, left=left
+                task, completed=done, total=total or None, description=description, ends=ends
             )
 
         yield _OnConsole(console, advance)
@@ -224,29 +247,29 @@ def _cut(text: str, length: int) -> str:
     return f"{text[: length - end - 1]}…{text[-end:]}"
 
 
-def _plain(console: Console) -> Callable[[int, int, str, str], None]:
+def _plain(console: Console) -> Callable[[int, int, str, float | None], None]:
     last = (0, 0)
 
-    def advance(done: int, total: int, text: str, left: str) -> None:
+    def advance(done: int, total: int, text: str, left: float | None) -> None:
         nonlocal last
         lines = min(total, _MOST_LINES)
         is_due = not total or done in (last[0], total) or total != last[1]
         if is_due or done * lines // total > (done - 1) * lines // total:
             count = f"{done}/{total} " if total else ""
             if text:
-                say(console, f"{count}{text}{f', {left}' if left else ''}")
+                say(console, f"{count}{text}{_and_left(left)}")
         last = (done, total)
 
     return advance
 
 
-def _lines(console: Console, every: float) -> Callable[[int, int, str, str], None]:
+def _lines(console: Console, every: float) -> Callable[[int, int, str, float | None], None]:
     said = time.monotonic()
 
-    def advance(done: int, total: int, text: str, left: str) -> None:
+    def advance(done: int, total: int, text: str, left: float | None) -> None:
         nonlocal said
         if done == total or time.monotonic() - said >= every:
             said = time.monotonic()
-            say(console, f"{done:,}/{total:,}: {text}{f', {left}' if left else ''}")
+            say(console, f"{done:,}/{total:,}: {text}{_and_left(left)}")
 
     return advance

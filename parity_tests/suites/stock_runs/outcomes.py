@@ -208,7 +208,7 @@ def run_pair(pair: Pair, asked: Asked, folder: Path, tell: Callable[[str], None]
     """Run both sides into `pair`, then the tests that differ once more.
 
     `pair` is given, so that an interrupt leaves what is known by then. `tell` gets a line of text
-    when a side begins and ends.
+    when a side ends, and now and then before.
     """
     _run_sides(pair.python, asked, folder / "first", pair.first, tell)
     differing = [test for test in pair.tests() if differs(pair.compared(test))]
@@ -227,7 +227,7 @@ def _run_sides(
 ) -> None:
     # One after the other: tests that measure time are not disturbed.
     for side in STOCK_SIDES:
-        run = runs[side] = SideRun(side, python, asked, folder / side)
+        run = runs[side] = SideRun(side, python, asked, folder / side, tell)
         supervise([run], at_once=1)
         tell(f"{side}, {python.name}: {len(run.heard.finished)} tests in {run.seconds:.1f} seconds")
 

@@ -9,13 +9,14 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from parity_tests.processes.interpreters import interpreter_at, versions_of
+from parity_tests.run.estimates import spoken
 from parity_tests.suites.stock_runs import arguments
 from parity_tests.suites.stock_runs.heard import Heard, JournalFile, crash_of
 from reports.rows.suite_runs import StockSide
@@ -56,6 +57,7 @@ def suite_pythons(paths: Sequence[str]) -> list[SuitePython]:
 # A suite that crashes at every test is known after some: each start imports everything again.
 MOST_STARTS = 30
 _LOG_TAIL = 4_000
+_SECONDS_OF_SILENCE = 10.0
 _SECONDS_FOR_TRACEBACK = 3.0
 _NO_SESSION = (3, 4)  # an internal error, and options that pytest refuses
 _ENDED_EARLY = (2, 3)  # interrupted, as by pytest.exit, and an internal error
@@ -79,12 +81,17 @@ class Asked:
 
 @dataclass
 class SideRun:
-    """The processes of a side, one after the other; `supervise` polls them."""
+    """The processes of a side, one after the other; `supervise` polls them.
+
+    `tell` gets a line now and then: how many tests have run, how long the others will take, and
+    the one that runs.
+    """
 
     side: StockSide
     python: SuitePython
     asked: Asked
     folder: Path
+    tell: Callable[[str], None] = lambda line: None
     heard: Heard = field(default_factory=Heard)
     finished: bool = False
     ending: str = ""  # why there was no end of the session
@@ -94,12 +101,16 @@ class SideRun:
     _journal: JournalFile = field(default_factory=lambda: JournalFile(Path()))
     _began: float = 0.0
     _last: float = 0.0
+    _told: float = 0.0
 
     def poll(self) -> None:
         """Start a process where there is none, and see how far it has come."""
         process = self._process or self._start()
         if self.heard.take(self._journal.events()):
             self._last = time.monotonic()
+        if time.monotonic() - self._told > _SECONDS_OF_SILENCE:
+            self._told = time.monotonic()
+            self.tell(self._progress())
         if (status := process.poll()) is not None:
             self.kill()
             self._has_ended(status)
@@ -152,8 +163,17 @@ class SideRun:
                 env=environment,
                 start_new_session=True,  # Ctrl-C is for the parent, which then kills the group
             )
-        self._began = self._last = time.monotonic()
+        self._began = self._last = self._told = time.monotonic()
         return self._process
+
+    def _progress(self) -> str:
+        done, total = len(self.heard.finished), len(self.selected)
+        if not total:
+            return f"{self.side}, {self.python.name}: collecting the tests"
+        seconds = self.seconds + time.monotonic() - self._began
+        left = f", {spoken(seconds / done * (total - done))} left" if done else ""
+        now = "".join(f", at {test}" for test in self.heard.in_hand)
+        return f"{self.side}, {self.python.name}: {done}/{total} tests{left}{now}"
 
     def _command(self, plan: Path) -> list[str]:
         cache = self.folder / "cache" if self.asked.has_cache else None

@@ -7,6 +7,7 @@ import pty
 import re
 import threading
 import time
+import types
 
 import pytest
 from rich.console import Console
@@ -28,7 +29,7 @@ def test_a_pipe_is_wide_also_where_it_is_coloured(variable, monkeypatch):
 @pytest.mark.parametrize("coloured", [False, True])
 def test_a_pipe_gets_each_step_with_its_text_on_a_line_of_its_own(coloured):
     console = Console(file=io.StringIO(), width=10, force_terminal=coloured)
-    with terminal.progress(console) as advance:
+    with terminal.progress(console, first="loading the programs") as advance:
         advance(0, 2, "")
         advance(1, 2, "legacy: my_model.py:step")
         advance(1, 2, "simplified: my_model.py:step: compile")  # it takes long
@@ -47,7 +48,7 @@ def test_a_pipe_gets_each_step_with_its_text_on_a_line_of_its_own(coloured):
 
 def test_a_pipe_gets_a_fortieth_of_many_steps():
     console = Console(file=io.StringIO(), width=140)
-    with terminal.progress(console) as advance:
+    with terminal.progress(console, first="loading the programs") as advance:
         for done in range(401):
             advance(done, 400, "step")
     lines = console.file.getvalue().splitlines()
@@ -56,7 +57,7 @@ def test_a_pipe_gets_a_fortieth_of_many_steps():
 
 def test_what_takes_hours_has_a_line_with_its_text_now_and_then():
     console = Console(file=io.StringIO(), width=40)
-    with terminal.progress(console, every=0.0) as advance:
+    with terminal.progress(console, first="planning", every=0.0) as advance:
         for done in (300, 600, 900, 1000):
             advance(done, 1000, f"{done // 10} a minute, 2 min left; 1 breaks, 2 lost")
     assert console.file.getvalue().splitlines() == [
@@ -69,7 +70,7 @@ def test_what_takes_hours_has_a_line_with_its_text_now_and_then():
 
 def test_a_line_does_not_come_sooner_than_asked_but_the_last_one():
     console = Console(file=io.StringIO(), width=40)
-    with terminal.progress(console, every=3600.0) as advance:
+    with terminal.progress(console, first="planning", every=3600.0) as advance:
         advance(1, 2, "not yet")
         advance(2, 2, "all")
     assert console.file.getvalue() == "2/2: all\n"
@@ -88,7 +89,7 @@ def test_a_terminal_gets_a_bar_with_the_text_that_goes_away():
     reader.start()
     with open(theirs, "w") as file:
         console = Console(file=file, width=120, force_terminal=True)
-        with terminal.progress(console) as advance:
+        with terminal.progress(console, first="loading the programs") as advance:
             advance(1, 4, "step: compiling")
             advance(0, 0, "step: lowering")
     reader.join()
@@ -163,7 +164,18 @@ def test_the_time_that_is_left_is_of_the_phase(monkeypatch):
     ]:
         now[0] += seconds
         told.append(left.of(done, total))
-    assert told == ["", "", "about 60 s left", "", "about 60 s left", ""]
+    assert told == [None, None, 61.0, None, 60.0, None]
+
+
+def test_the_time_left_runs_down_and_is_not_told_when_it_has_run_out(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
+    task = types.SimpleNamespace(fields={"ends": 160.0})
+    told = []
+    for seconds in (0, 30, 40):
+        now[0] += seconds
+        told.append(terminal._TimeLeftColumn().render(task).plain)
+    assert told == ["about 60 s left", "about 30 s left", ""]
 
 
 def test_a_pipe_is_told_what_takes_long_before_the_first_step(monkeypatch):

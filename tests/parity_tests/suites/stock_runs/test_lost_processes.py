@@ -1,5 +1,6 @@
 """A test that takes its process with it: crashed, hung, killed, or ended by the test."""
 
+import re
 import signal
 import subprocess
 import sys
@@ -72,6 +73,21 @@ def test_crashes(x): os._exit(1)
     assert run.ending.startswith("given up after 3 processes")
     words = [outcome_of(run, test).outcome for test in run.selected]
     assert words == ["crashed", "crashed", "crashed", "not run", "not run"]
+
+
+def test_a_side_says_how_far_it_is_and_what_runs(plant, tmp_path, monkeypatch):
+    monkeypatch.setattr(side_run, "_SECONDS_OF_SILENCE", 0.0)
+    folder = plant("def test_one(): time.sleep(0.5)\ndef test_two(): time.sleep(0.5)")
+    python = SuitePython(Path(sys.executable), "this JAX", is_own=True)
+    told = []
+    asked = Asked(arguments=["-q"], options={}, started_in=folder)
+    supervise([SideRun("jax-legacy", python, asked, tmp_path, told.append)])
+    assert told[0] == "jax-legacy, this JAX: collecting the tests"
+    assert "jax-legacy, this JAX: 0/2 tests, at test_it.py::test_one" in told
+    assert any(
+        re.fullmatch(r".*: 1/2 tests, (about|a few) .* left, at test_it\.py::test_two", line)
+        for line in told
+    )
 
 
 def test_a_hang_is_ended_and_the_others_run(plant, run):
