@@ -17,6 +17,7 @@ from parity_tests.bisect.search import Question, Search, bound
 from parity_tests.bisect.sites import Flips, Site
 from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.observe.environment import version
+from parity_tests.own_packages import CollisionError
 from parity_tests.run.estimates import spoken
 from reports.rows.bisection import (
     BisectAnswer,
@@ -120,6 +121,8 @@ class Bisecting:
                 f"the command fails with nothing flipped ({run.ended}), and on stock JAX with its "
                 f"flag off ({off.ended}): {_last_line(run.said)}",
             )
+        if collision := re.search(rf"{CollisionError.__name__}: (.*)", run.said):
+            raise CommandError(f"its sites cannot be switched: {collision[1]}")
         return self._answer(
             "ours",
             f"the command fails on constparity's engine with nothing flipped ({run.ended}) and "

@@ -368,6 +368,13 @@ def test_a_command_that_speaks_of_terminals_fails_as_others_do(runs: Path) -> No
     assert bisected(command, runs).answer == "fails before"
 
 
+def test_a_package_of_the_users_that_is_in_the_way_is_named(runs: Path) -> None:
+    said = "E   own_packages.CollisionError: constparity has a package 'engine'\n1 error\n"
+    command = Command(lambda asked: True, says=lambda asked: said)
+    with pytest.raises(CommandError, match=r"switched: constparity has a package 'engine'$"):
+        bisected(command, runs)
+
+
 def test_a_command_that_asks_for_a_terminal_is_told_so(runs: Path) -> None:
     command = Command(lambda asked: True, says=lambda asked: "EOFError: EOF when reading a line\n")
     with pytest.raises(CommandError, match="asks for a terminal, which it has not here: EOFError"):
