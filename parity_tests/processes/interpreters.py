@@ -129,7 +129,7 @@ def _executable(path: str) -> Path:
     elif os.sep not in path and not given.exists() and (found := shutil.which(path)):
         given = Path(found)
     if not given.exists():
-        raise InterpreterError(f"{path!r} does not exist", "--python takes the path of a Python")
+        raise InterpreterError(f"{path!r} does not exist", "name a Python by its path")
     # Not resolved: the interpreter of a virtual environment is a link to another one.
     return given.absolute()
 

@@ -51,7 +51,7 @@ def refused(path, *also):
 
 def test_a_path_that_is_not_there(tmp_path):
     message = refused(tmp_path / "python")
-    assert message.endswith("does not exist; --python takes the path of a Python")
+    assert message.endswith("does not exist; name a Python by its path")
 
 
 def test_a_folder_that_is_no_environment(tmp_path):
