@@ -30,6 +30,19 @@ _ALL = "constparity.help_all"  # in the `meta` of a context: the rare options ar
 _WIDEST_NAMES = 26  # of options; what is wider has a line of its own
 
 
+# What other tools call a command of ours.
+_CALLED_ELSEWHERE = {
+    "check": ("run", "prove"),
+    "ci": ("init",),
+    "diff": ("compare",),
+    "html": ("report",),
+    "minimize": ("reduce",),
+    "pytest": ("bisect", "sites"),
+    "test": ("run",),
+    "verify": ("prove",),
+}
+
+
 class Command(TyperCommand):
     """A command with a page of help of this project's form."""
 
@@ -56,7 +69,8 @@ class Group(TyperGroup):
         """Return the command that the words name; leaves with `Exit.USAGE` where there is none."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
-            meant = difflib.get_close_matches(args[0], names, n=3, cutoff=0.5)
+            elsewhere = [each for each in _CALLED_ELSEWHERE.get(args[0], ()) if each in names]
+            meant = elsewhere or difflib.get_close_matches(args[0], names, n=3, cutoff=0.6)
             hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
             fail(
                 f"no command {args[0]!r}{hint}\n  -> `{ctx.command_path} --help` lists the commands"

@@ -21,7 +21,7 @@ HEAD = """\
 
 `make figures` measures them and writes this page; [benchmarks.md](benchmarks.md) says how they are
 measured, and what was missed and why. A cell has the ratio of the first contestant to the second,
-its interval of 95 %, and the medians of both.
+its interval of 95 %, and the median of the first.
 """
 
 
@@ -40,17 +40,19 @@ def page(benches):
         heads = ["case", "contestants", "target", *(f"jax {each}" for each in versions)]
         lines += ["", f"## Row {number}: {ROWS[number].title}", "", row(heads)]
         lines.append(row("---" for _ in heads))
-        for key, by_version in found[number].items():
-            lines.append(row([*key, *(by_version.get(each, "") for each in versions)]))
+        before = ""
+        for (case, *others), by_version in found[number].items():
+            said, before = "" if case == before else case, case
+            lines.append(row([said, *others, *(by_version.get(each, "") for each in versions)]))
     return "\n".join(lines) + "\n"
 
 
 def figure(of_figure):
-    """Return a figure with its interval, its outcome where that is not "met", and the medians."""
+    """Return a figure with its interval, its outcome where that is not "met", and the median."""
     value, interval, _, outcome, seen = of_figure
     low_high = f" [{interval.replace(' to ', ', ')}]" if interval else ""
     missed = f"**{outcome}**" if outcome in ("missed", "inconclusive") else ""
-    return "; ".join(filter(None, (f"{value}{low_high}", missed, seen)))
+    return "; ".join(filter(None, (f"{value}{low_high}", missed, seen.partition(" against ")[0])))
 
 
 def ran(bench):

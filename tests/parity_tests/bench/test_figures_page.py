@@ -42,11 +42,12 @@ def test_versions_stand_side_by_side_and_what_is_missed_stands_out(script, monke
     page = script["page"]([first, second])
     assert "## Row 10: compile time" in page
     assert "| case | contestants | target | jax 0.10.2 | jax 0.12.0.1 |" in page
-    assert (
-        r"| a\|b: seconds to compile | simplified / jax-simplified | at most 1.05 "
-        "| 1.00x [1, 1]; 1.00 s against 1.00 s "
-        "| 1.50x [1.5, 1.5]; **missed**; 1.50 s against 1.00 s |"
-    ) in page
+    assert page.splitlines()[-2:] == [
+        r"| a\|b: seconds to compile | legacy / jax-legacy | at most 1.05 "
+        "| 1.00x [1, 1]; 1.00 s | 1.00x [1, 1]; 1.00 s |",
+        "|  | simplified / jax-simplified | at most 1.05 "
+        "| 1.00x [1, 1]; 1.00 s | 1.50x [1.5, 1.5]; **missed**; 1.50 s |",
+    ]
 
 
 def test_the_page_has_a_table_for_each_row(script):
