@@ -191,6 +191,7 @@ def make_jaxpr(
     make = _jax_make_jaxpr(fun, static_argnums, axis_env, return_shape)
 
     @functools.wraps(fun)
+    @jax_internals.api_boundary
     def traced(*args: Any, **kwargs: Any) -> Any:
         pipeline = pipeline_of(side_now(constants))
         with tracing_for(pipeline, side_asked_for(constants)):

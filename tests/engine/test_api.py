@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import traceback
 import weakref
 
 import jax
@@ -394,3 +395,13 @@ def test_source_locations_of_a_program_are_in_the_code_of_the_user(side, table):
     assert "test_api.py" in text
     assert "engine/api.py" not in text
     assert "engine/jax_internals/" not in text
+
+
+def test_a_traceback_of_make_jaxpr_has_the_users_frames_alone():
+    def fun(x):
+        raise ValueError(x)
+
+    with pytest.raises(ValueError, match="Tracer") as raised:
+        engine.make_jaxpr(fun)(1.0)
+    names = [frame.name for frame in traceback.extract_tb(raised.value.__traceback__)]
+    assert names == ["test_a_traceback_of_make_jaxpr_has_the_users_frames_alone", "fun"]
