@@ -27,7 +27,7 @@ class LoweringPlan:
       of this project can extend.
     - `says_hoisted`: lowering rules of primitives are told that constants are hoisted. JAX then
       hoists the Literals that are left above the threshold, so none may be meant to stay.
-    - `leaves_arrays`: Literals of arrays are left in the program, for JAX to find when it lowers.
+    - `leaves_arrays`: Literals of arrays may be left in the program, or arise while JAX lowers it.
     - `choices`: the choices, without those that make no difference to this plan.
     - `otherwise`: the choices to plan with where `Pipeline.const_args` has none for this plan.
     """

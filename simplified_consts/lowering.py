@@ -26,7 +26,7 @@ from typing import Any
 
 from engine.configuration.choices import NO_CHOICES, Choices
 from engine.ir.inlining import inline, inlined
-from engine.ir.jaxprs import ClosedJaxpr, values_in
+from engine.ir.jaxprs import ClosedJaxpr, has_foreign_primitives, values_in
 from engine.ir.unsupported import refuse_unsupported
 from engine.jax_internals import replaced
 from engine.pipeline import LoweringPlan
@@ -61,13 +61,14 @@ def plan(
     and could not follow the policy.
     """
     if not hoist_constants_as_args:
-        return LoweringPlan(inlined(closed_jaxpr, embed_threshold))
+        foreign = has_foreign_primitives(closed_jaxpr)
+        return LoweringPlan(inlined(closed_jaxpr, embed_threshold), leaves_arrays=foreign)
     selection, may_hoist = Selection(embed_threshold), True
     if choices.policy is None:
         refuse_unsupported(closed_jaxpr, selection.is_hoisted)
         may_hoist = any(map(selection.is_hoisted, values_in(closed_jaxpr)))
     if not may_hoist and choices.precompute == "off":
-        return LoweringPlan(closed_jaxpr, says_hoisted=True)
+        return _as_it_is(closed_jaxpr)
     live = live_part(closed_jaxpr)
     if choices.policy is not None:
         selection = select(live, embed_threshold, choices.policy)
@@ -79,8 +80,13 @@ def plan(
             return made
         choices = choices._replace(precompute="off")
     if not may_hoist:
-        return LoweringPlan(closed_jaxpr, says_hoisted=True)
+        return _as_it_is(closed_jaxpr)
     return hoisted(live, selection, deduplication, choices)
+
+
+def _as_it_is(closed_jaxpr: ClosedJaxpr) -> LoweringPlan:
+    foreign = has_foreign_primitives(closed_jaxpr)
+    return LoweringPlan(closed_jaxpr, says_hoisted=True, leaves_arrays=foreign)
 
 
 def hoisted(
@@ -108,7 +114,9 @@ def hoisted(
         jax_hoists_the_rest=bool(conversion.unconverted),
         # JAX would hoist what a policy leaves embedded, above its threshold.
         says_hoisted=bool(conversion.unconverted or not selection.embeds_by_policy),
-        leaves_arrays=bool(conversion.unconverted or selection.chosen),
+        leaves_arrays=bool(
+            conversion.unconverted or selection.chosen or has_foreign_primitives(live)
+        ),
         choices=choices,
     )
 

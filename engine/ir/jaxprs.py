@@ -26,6 +26,7 @@ from engine.jax_internals import (
     Var,
     bodies_of,
     consts_of,
+    is_of_jax,
     open_part,
 )
 
@@ -41,6 +42,7 @@ __all__ = [
     "constant_key",
     "consts_of",
     "contents_of",
+    "has_foreign_primitives",
     "is_hoistable",
     "is_literalable",
     "jaxpr_const_args",
@@ -123,12 +125,20 @@ def bodies_in(closed_jaxpr: ClosedJaxpr) -> list[Body]:
 
 def values_in(closed_jaxpr: ClosedJaxpr) -> list[Any]:
     """Return the consts and Literal values of a program and its bodies, one for each occurrence."""
-    literals, nested = contents_of(closed_jaxpr)
+    literals, nested, _ = contents_of(closed_jaxpr)
     values = [*consts_of(closed_jaxpr), *[literal.val for literal in literals]]
     for body in bodies_in(closed_jaxpr)[1:] if nested else ():
         values += consts_of(body)
         values += [literal.val for literal in contents_of(body).literals]
     return values
+
+
+def has_foreign_primitives(closed_jaxpr: ClosedJaxpr) -> bool:
+    """Say whether a program has equations of primitives that are not those of JAX itself.
+
+    While JAX lowers one, its rule may trace a function that holds arrays.
+    """
+    return any(contents_of(body).has_foreign for body in bodies_in(closed_jaxpr))
 
 
 def jaxpr_const_args(jaxpr: Body, embed_threshold: int | None = None) -> list[Any]:
@@ -189,10 +199,12 @@ class Contents(NamedTuple):
     - `literals`: those of outputs, then those of equations. Literals and not their values, because
       `snapshot` replaces the value of a Literal.
     - `nested`: the equations that have bodies, each with its bodies.
+    - `has_foreign`: whether an equation is of a primitive that is not one of JAX itself.
     """
 
     literals: list[Literal]
     nested: list[tuple[JaxprEqn, list[Body]]]
+    has_foreign: bool
 
 
 _contents: weakref.WeakKeyDictionary[Body, Contents] = weakref.WeakKeyDictionary()
@@ -215,10 +227,12 @@ def contents_of(body: Body) -> Contents:
 def _walked(body: Body) -> Contents:
     literals = [atom for atom in body.outvars if isinstance(atom, Literal)]
     nested = []
+    has_foreign = False
     for eqn in body.eqns:
         for atom in eqn.invars:
             if isinstance(atom, Literal):
                 literals.append(atom)
         if eqn.params and (bodies := bodies_of(eqn)):
             nested.append((eqn, bodies))
-    return Contents(literals, nested)
+        has_foreign = has_foreign or not is_of_jax(eqn.primitive)
+    return Contents(literals, nested, has_foreign)

@@ -84,7 +84,7 @@ def _holds(body: Body, wanted: Callable[[Any], bool], is_reached: bool) -> bool:
 
     A body of a primitive that cannot get operands is not reached, but functions within it are.
     """
-    literals, nested = contents_of(body)
+    literals, nested, _ = contents_of(body)
     if is_reached and any(wanted(literal.val) for literal in literals):
         return True
     for eqn, bodies in nested:

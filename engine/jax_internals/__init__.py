@@ -31,6 +31,7 @@ from engine.jax_internals.bodies import (
     closed_over,
     consts_of,
     is_body,
+    is_of_jax,
     open_part,
     replaced,
 )

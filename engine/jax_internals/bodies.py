@@ -10,10 +10,12 @@ All that is read of a body (`eqns`, `invars`, `outvars`, `constvars`, `effects`,
 
 from __future__ import annotations
 
+import sys
+import weakref
 from collections.abc import Sequence
 from typing import Any, TypeVar, cast
 
-from jax._src.core import Jaxpr, JaxprEqn
+from jax._src.core import Jaxpr, JaxprEqn, Primitive
 
 from engine.jax_internals.differences import BODIES_ARE_OF_ONE_CLASS, ClosedJaxpr
 
@@ -40,6 +42,30 @@ def bodies_of(eqn: JaxprEqn) -> list[Body]:
         elif isinstance(param, (tuple, list)):
             bodies += [value for value in param if isinstance(value, _BODIES)]
     return bodies
+
+
+_of_jax: set[Primitive] = set()
+_of_others: weakref.WeakSet[Primitive] = weakref.WeakSet()
+
+
+def is_of_jax(primitive: Primitive) -> bool:
+    """Say whether a primitive is one of JAX itself: a name in a module of JAX that is imported.
+
+    The rules of another one may trace, while JAX lowers, functions that hold arrays: those of
+    Lineax do.
+    """
+    if primitive in _of_jax:
+        return True
+    if primitive in _of_others:
+        return False
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in ("jax", "jaxlib"):
+            _of_jax.update(
+                each for each in list(vars(module).values()) if isinstance(each, Primitive)
+            )
+    if primitive not in _of_jax:
+        _of_others.add(primitive)
+    return primitive in _of_jax
 
 
 def consts_of(body: Body) -> Sequence[Any]:

@@ -30,7 +30,7 @@ class Hoisted(NamedTuple):
       references, and must trace in the same form.
     - `says_hoisted`: `hoist_constants_as_args` of the parameters that lowering rules read. With it
       JAX hoists the constants that are left in the program.
-    - `leaves_arrays`: whether Literals of arrays are left in the program.
+    - `leaves_arrays`: whether Literals of arrays may be left in the program, or arise in lowering.
     - `embed_threshold`: in bytes, as in the program's plan.
     - `follow_arguments`: whether a const arg on other devices goes to the arguments' devices.
     """

@@ -65,7 +65,7 @@ class Conversion:
             for key, value in self.needs(jaxpr).items():
                 found.setdefault(key, value)
             return found
-        literals, nested = contents_of(body)
+        literals, nested, _ = contents_of(body)
         if not nested:  # then they are in program order, and no equation can hold others
             for literal in literals:
                 self._add(literal.val, found)

@@ -1,10 +1,14 @@
 """Simplified lowering: what the plan hoists, and what it leaves."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.experimental import pallas as pl
+from jax.extend.core import Primitive
+from jax.interpreters import mlir
 
 import engine
 from simplified_consts.const_args import captured_arrays
@@ -39,6 +43,29 @@ def test_declining_inlines_an_array_once():
     assert made.const_args == ()
     [inlined] = made.closed_jaxpr.eqns[0].params["arrays"]
     assert inlined is A
+
+
+def test_what_a_rule_of_a_library_traces_while_jax_lowers_is_lowered_as_in_stock_simplified():
+    # As a linear solve of Lineax, whose params hold functions that captured arrays.
+    applied = Primitive("applied")
+    applied.def_abstract_eval(lambda x, *, fun: x)
+    mlir.register_lowering(
+        applied,
+        mlir.lower_fun(
+            lambda x, *, fun: jax.lax.fori_loop(0, 3, lambda _, c: fun(c), fun(x)),
+            multiple_results=False,
+        ),
+    )
+    inner = jax.jit(lambda x: x * A)
+
+    def program(x):
+        return applied.bind(x, fun=lambda x: inner(x) + inner(x + A))
+
+    text = engine.jit(program, constants="simplified").lower(jnp.ones(12)).as_text()
+    # With JAX's flag on stock JAX inlines it as often, and with the flag off twice (jax 0.10.2).
+    assert len(re.findall(r"constant dense<.*> : tensor<12xf32>", text)) == 4
+    assert planned(program, jnp.ones(12))[1].leaves_arrays
+    assert not planned(lambda x: x * A, jnp.ones(12))[1].leaves_arrays
 
 
 def test_threshold_is_inclusive():
