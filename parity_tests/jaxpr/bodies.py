@@ -268,6 +268,19 @@ def bodies_of(equation: Any) -> tuple[Body, ...]:
     return structure.bodies()
 
 
+def bodies_seen_by_jax(equation: Any) -> tuple[Body, ...]:
+    """Return the bodies of an equation in which JAX looks for constants.
+
+    Of a primitive that is not in the table these are its params, and the items of tuples among
+    them: JAX hoists nothing of what lies deeper (`jaxprs_in_params`, jax 0.10.2).
+    """
+    if structure_of(equation) is not None:
+        return bodies_of(equation)
+    params = equation.params.values()
+    items = [item for value in params for item in (value if isinstance(value, tuple) else (value,))]
+    return tuple(Body(each) for each in items if is_body(each))
+
+
 # -- any body --------------------------------------------------------------------------------------
 
 

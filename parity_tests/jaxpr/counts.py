@@ -10,13 +10,13 @@ from typing import Any
 
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import bodies_of, constants_of, folded, inner
+from parity_tests.jaxpr.bodies import bodies_seen_by_jax, constants_of, folded, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value, is_key
 
 
 @dataclass(frozen=True)
 class JaxprFacts:
-    """What a jaxpr holds, its bodies included.
+    """What a jaxpr holds, and the bodies in which JAX looks for constants.
 
     `equations`, `constvars` and `array_literals` count occurrences. A body counts once for each
     equation that has it, because whether two equations share one body object is not part of the
@@ -93,7 +93,7 @@ class _Counter:
         for equation in jaxpr.eqns:
             self.calls_exported |= equation.primitive.name == "call_exported"
             totals["array_literals"] += sum(map(self._is_array_literal, equation.invars))
-            for body in bodies_of(equation):
+            for body in bodies_seen_by_jax(equation):
                 totals.update(self.constvars(body.jaxpr))
                 totals.update(inside(body.jaxpr))
         return totals

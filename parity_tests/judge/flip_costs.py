@@ -224,6 +224,8 @@ def _cause_of_size(flip: AcrossFlip, metric: Metric, more: int) -> tuple[str, st
             return "", lines_of(folded), folded[0].fix
         if (moved := _moved(flip)) and 2 * moved.bytes >= more:
             return _of_moved(flip, moved)
+    if flip.hoists_nothing:  # a library's operation holds the array, and JAX inlines it at each use
+        return "", "", advice("pass as argument")
     return "", flip.largest, advice("inline")
 
 
