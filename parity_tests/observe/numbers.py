@@ -177,7 +177,7 @@ _MOST_SAID = 100  # characters of a param
 
 
 def _short(value: Any) -> str:
-    text = str(value)
+    text = " ".join(without_ids(str(value)).split())
     return text if len(text) <= _MOST_SAID else f"{text[:_MOST_SAID]}..."
 
 
