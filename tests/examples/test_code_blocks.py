@@ -24,6 +24,7 @@ from parity_tests.campaign.spec import read_spec
 from parity_tests.cli import commands
 from parity_tests.suites.settings import checked
 from reports.output import json_file
+from reports.rows.fail_rules import parse
 
 
 def run(page, **given):
@@ -130,8 +131,10 @@ def test_a_spec_of_a_campaign(text):
 
 
 def test_settings_of_a_suite():
-    known, settings = map(tomllib.loads, blocks("guide-suites.md", "toml"))
+    [known] = map(tomllib.loads, blocks("guide-suites.md", "toml"))
     assert known["known"]
+    [settings] = map(tomllib.loads, blocks("settings.md", "toml"))
+    assert parse(",".join(settings["tool"]["constparity"]["fail-on"]))
     assert checked(settings["tool"]["constparity"]["pytest"], "pyproject.toml")
 
 
@@ -196,7 +199,7 @@ TAKEN = {
     "console": ("../README.md", "examples.md", "guide-questions.md"),  # test_examples.py, bisect/
     "text": ("captured_arrays.md", "migrating.md", "examples/parity_job/README.md"),
     "": ("jaxpr_examples.md",),
-    "toml": ("guide-campaigns.md", "guide-suites.md"),
+    "toml": ("guide-campaigns.md", "guide-suites.md", "settings.md"),
 }
 # test_shell_blocks.py and test_parity_job.py run the first; `make docs` draws these and `{...}`.
 ON_EACH_PAGE = ("sh", "mermaid")
