@@ -196,8 +196,11 @@ TAKEN = {
         *("migrating.md", "jaxpr_examples.md"),  # tests/migrating/, tests/seeds/
         "guide-campaigns.md",  # not run: it needs a cluster
     ),
-    "console": ("../README.md", "examples.md", "guide-questions.md"),  # test_examples.py, bisect/
-    "text": ("captured_arrays.md", "migrating.md", "examples/parity_job/README.md"),
+    # test_examples.py, tests/parity_tests/bisect/, test_parity_job.py
+    "console": (
+        *("../README.md", "examples.md", "guide-questions.md", "examples/parity_job/README.md"),
+    ),
+    "text": ("captured_arrays.md", "migrating.md"),
     "": ("jaxpr_examples.md",),
     "toml": ("guide-campaigns.md", "guide-suites.md", "settings.md"),
 }
