@@ -375,9 +375,9 @@ def missing(library: str) -> str:
     Example::
 
         >>> missing("pandas")
-        "tables need pandas, which is not installed: pip install 'constparity[tables]'"
+        "tables need pandas, which is not installed: install constparity[tables]"
     """
-    return f"tables need {library}, which is not installed: pip install 'constparity[tables]'"
+    return f"tables need {library}, which is not installed: install constparity[tables]"
 
 
 def _encodable(value: Any) -> Any:

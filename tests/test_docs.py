@@ -24,8 +24,13 @@ from doc_blocks import all_blocks
 import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
 import simplified_consts.pipeline  # noqa: F401
+from engine.configuration.settings import Config
+from parity_tests.cli.options import PROJECT_KEYS
+from parity_tests.environments.store import FOLDER_VARIABLE
 from parity_tests.lint.rules import CODES
+from parity_tests.suites.settings import SETTINGS
 from reports import frames
+from reports.rows.fail_rules import RULE_NAMES
 
 ROOT = Path(__file__).parent.parent
 PLUGIN = ROOT / "parity_tests" / "suites" / "plugin.py"
@@ -289,6 +294,21 @@ def test_the_site_refuses_a_link_that_leads_nowhere(tmp_path):
     assert refused.returncode == 1
     assert "gone.md" in refused.stderr
     assert "'gone'" in refused.stderr
+
+
+def first_cells(page, heading):
+    """The names in backticks that begin the rows of a table, of one part of a page."""
+    part = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    return {cell.split(":")[0] for cell in re.findall(r"^\| `([^`]+)`", part, re.MULTILINE)}
+
+
+def test_the_settings_are_those_that_can_be_set():
+    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    assert first_cells(page, "The engine") == set(dir(engine.config)) - set(dir(Config))
+    of_pytest = {f"pytest.{name}" for name in SETTINGS}
+    assert first_cells(page, "A project") == {*PROJECT_KEYS, *of_pytest}
+    assert first_cells(page, "Rules that fail a job") == set(RULE_NAMES)
+    assert FOLDER_VARIABLE in first_cells(page, "Environment")
 
 
 def source_text():

@@ -120,7 +120,7 @@ def _of_engine(found: Diagnosis) -> str:
 def _state_of_extra(found: Diagnosis, extra: Extra) -> str:
     if not extra.missing:
         return "installed"
-    install = f"pip install 'constparity[{extra.name}]'"
+    install = f"install constparity[{extra.name}]"
     if found.python:
         install = f"{found.python} -m pip install {' '.join(extra.missing)}"
     purpose = f", for {extra.purpose}" if extra.purpose else ""

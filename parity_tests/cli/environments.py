@@ -10,7 +10,7 @@ import typer
 from parity_tests.cli.exit_codes import complain, fail
 from parity_tests.cli.help_pages import Command, Group
 from parity_tests.cli.options import Reporting, with_options
-from parity_tests.cli.python_option import WithPackages, pythons_of
+from parity_tests.cli.python_option import pythons_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -64,7 +64,15 @@ def make(
     versions: Annotated[
         str, typer.Argument(metavar="VERSIONS", help="Of JAX, as in 0.12.0.1,0.11.2.")
     ],
-    with_: WithPackages = None,
+    with_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="PACKAGE",
+            help="What is installed besides, as flax>=0.12, ./my_project, or '-c FILE' for "
+            "constraints. Repeatable.",
+        ),
+    ] = None,
 ) -> None:
     """Make environments of JAX versions, unless they are there, and print the path of each Python.
 

@@ -24,7 +24,12 @@ export = typer.Typer(cls=Group, add_completion=False, rich_markup_mode=None)
 @export.callback()
 @with_options
 def _export() -> None:
-    """Look at the files of hoisted exports."""
+    """Look at the files of hoisted exports.
+
+    Examples:
+
+      constparity export inspect f.safetensors
+    """
 
 
 @export.command(cls=Command)

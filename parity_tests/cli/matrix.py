@@ -30,6 +30,12 @@ def matrix(
     """Run one captured array in each construct of JAX under each transformation; print the grid.
 
     The cells that nobody runs are in the grid, too. The exit status is that of `run`.
+
+    Examples:
+
+      constparity matrix
+
+      constparity matrix -k "scan and grad" --sides legacy,simplified
     """
     from parity_tests import transform_matrix
     from parity_tests.cli import matrix_grid

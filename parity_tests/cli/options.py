@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reports.rows import Side
     from reports.rows.fail_rules import FailRule
 
-_KEYS = ("fail-on", "pytest")  # of [tool.constparity]
+PROJECT_KEYS = ("fail-on", "pytest")  # of [tool.constparity]
 
 
 Targets = Annotated[
@@ -308,11 +308,11 @@ def project_fail_on() -> str | None:
         checked(table.get("pytest", {}), str(file))  # the plugin alone uses it
     except SettingsError as error:
         fail(str(error))
-    unknown = sorted(set(table) - set(_KEYS))
+    unknown = sorted(set(table) - set(PROJECT_KEYS))
     if unknown:
         fail(
             f"{file}: [tool.constparity] has no setting {unknown[0]!r}; "
-            f"the settings are {', '.join(_KEYS)}"
+            f"the settings are {', '.join(PROJECT_KEYS)}"
         )
     rules = table.get("fail-on")
     if isinstance(rules, list) and all(isinstance(each, str) for each in rules):

@@ -237,7 +237,7 @@ def _loaded(content: str, name: str = str(PIPELINE)) -> dict[str, Any]:
         import yaml
     except ModuleNotFoundError as error:
         raise ProjectError(
-            f"{name} is YAML, and no package here reads it: pip install 'constparity[init]'"
+            f"{name} is YAML, and no package here reads it: install constparity[init]"
         ) from error
 
     class Loader(yaml.SafeLoader):

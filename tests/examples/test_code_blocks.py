@@ -8,6 +8,7 @@ import os.path
 import re
 import shlex
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 import jax
@@ -15,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from built_campaigns import rich
-from doc_blocks import DOCS, PAGES, ROOT, all_blocks, blocks
+from doc_blocks import DOCS, PAGES, ROOT, all_blocks, blocks, runs_in_part
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import engine
@@ -24,6 +25,7 @@ from parity_tests.campaign.spec import read_spec
 from parity_tests.cli import commands
 from parity_tests.suites.settings import checked
 from reports.output import json_file
+from reports.rows.fail_rules import parse
 
 
 def run(page, **given):
@@ -130,8 +132,10 @@ def test_a_spec_of_a_campaign(text):
 
 
 def test_settings_of_a_suite():
-    known, settings = map(tomllib.loads, blocks("guide-suites.md", "toml"))
+    [known] = map(tomllib.loads, blocks("guide-suites.md", "toml"))
     assert known["known"]
+    [settings] = map(tomllib.loads, blocks("settings.md", "toml"))
+    assert parse(",".join(settings["tool"]["constparity"]["fail-on"]))
     assert checked(settings["tool"]["constparity"]["pytest"], "pyproject.toml")
 
 
@@ -184,32 +188,54 @@ def test_a_planted_command_is_found(tmp_path):
     assert list(wrong_words(planted.splitlines())) == ["ruin", "--gone"]
 
 
-# The pages of which tests take all blocks of a language: those above, or others.
+# What tests do with all blocks of a language on a page.
 TAKEN = {
-    "python": (
-        *("export.md", "frames.md", "guide-ci.md", "guide-library.md", "guide-suites.md"),
-        *("policies.md", "preamble.md", "proof.md", "versions.md"),
-        *("../README.md", "captured_arrays.md"),  # test_examples.py, test_docs.py
-        *("migrating.md", "jaxpr_examples.md"),  # tests/migrating/, tests/seeds/
-        "guide-campaigns.md",  # not run: it needs a cluster
-    ),
-    "console": ("../README.md", "examples.md", "guide-questions.md"),  # test_examples.py, bisect/
-    "text": ("captured_arrays.md", "migrating.md", "examples/parity_job/README.md"),
-    "": ("jaxpr_examples.md",),
-    "toml": ("guide-campaigns.md", "guide-suites.md"),
+    "compared": {
+        "python": ("captured_arrays.md", "jaxpr_examples.md"),  # test_docs.py, tests/seeds/
+        # test_examples.py, tests/parity_tests/bisect/, test_parity_job.py
+        "console": (
+            *("../README.md", "examples.md", "guide-questions.md"),
+            "examples/parity_job/README.md",
+        ),
+        "text": ("captured_arrays.md", "migrating.md"),  # tests/migrating/
+        "": ("jaxpr_examples.md",),
+    },
+    "run": {
+        "python": (
+            *("export.md", "frames.md", "guide-ci.md", "guide-library.md", "guide-suites.md"),
+            *("policies.md", "preamble.md", "proof.md", "versions.md"),
+            *("../README.md", "migrating.md"),  # test_examples.py, tests/migrating/
+        ),
+    },
+    "read": {"toml": ("guide-campaigns.md", "guide-suites.md", "settings.md")},
+    "not run": {"python": ("guide-campaigns.md",)},  # it needs a cluster
 }
-# test_shell_blocks.py and test_parity_job.py run the first; `make docs` draws these and `{...}`.
-ON_EACH_PAGE = ("sh", "mermaid")
+OF_AN_EXCERPT = {"text": "compared", "yaml": "read"}  # which a test takes by its first words
 TESTS = [file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")]
 
 
-def not_taken(name, found):
-    """The first line of each block that no test takes, of those of a page."""
+def taken(name, language, text):
+    """What tests do with a block: a key of `TAKEN`; None where nothing is known."""
+    if language == "sh":
+        told = "read" if "constparity" in text else "not run"
+        return "run" if runs_in_part(text) else told
+    for what, pages in TAKEN.items():
+        if name in pages.get(language, ()):
+            return what
     asked = rf'excerpt\("{re.escape(name)}", "(.+?)"\)'
     begins = tuple(each for text in TESTS for each in re.findall(asked, text))
+    return OF_AN_EXCERPT.get(language) if text.startswith(begins) else None
+
+
+def is_drawn(language):
+    """Whether a block is made when the site is built."""
+    return language == "mermaid" or language.startswith("{")
+
+
+def not_taken(name, found):
+    """The first line of each block of a page of which nothing is known."""
     for language, text in found:
-        is_taken = name in TAKEN.get(language, ()) or language in ON_EACH_PAGE
-        if not (is_taken or language.startswith("{") or text.startswith(begins)):
+        if not is_drawn(language) and taken(name, language, text) is None:
             yield text.partition("\n")[0]
 
 
@@ -229,5 +255,19 @@ def test_a_planted_block_is_found():
 
 
 def test_no_page_is_named_in_vain():
-    named = {(name, language) for language, names in TAKEN.items() for name in names}
+    named = {
+        (name, language)
+        for pages in TAKEN.values()
+        for language, names in pages.items()
+        for name in names
+    }
     assert named <= {(name, language) for name in BY_NAME for language, _ in BY_NAME[name]}
+
+
+def test_coverage_counts_what_is_done_with_the_blocks():
+    page = (DOCS / "coverage.md").read_text("utf-8")
+    told = dict(re.findall(r"^\| (compared|run|read|not run) \| (\d+) \|", page, re.MULTILINE))
+    found = Counter(
+        taken(name, *block) for name in BY_NAME for block in BY_NAME[name] if not is_drawn(block[0])
+    )
+    assert {what: int(count) for what, count in told.items()} == found

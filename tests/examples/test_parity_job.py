@@ -10,13 +10,14 @@ from pathlib import Path
 
 import pytest
 from ci_steps import run_script, steps_of
-from doc_blocks import blocks, says
+from doc_blocks import blocks, commands_in, says
 from system_programs import needed
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "docs" / "examples" / "parity_job"
 PAGE = EXAMPLE / "README.md"
-BEGIN, _, FIX = blocks(PAGE, "sh")
+[BEGIN] = blocks(PAGE, "sh")
+BROKEN, FIXED = map(commands_in, blocks(PAGE, "console"))
 WORKFLOW = ".github/workflows/constparity.yml"
 
 
@@ -73,7 +74,16 @@ def job(project, run_, given=()):
 
 def patch(project):
     needed("patch")
-    assert run(project, FIX.splitlines()[0]).returncode == 0
+    [(command, *_), *_] = FIXED
+    assert run(project, command).returncode == 0
+
+
+def test_commands_print_what_the_page_says(project):
+    needed("patch")
+    for command, said, status in (*BROKEN, *FIXED):
+        done = run(project, command)
+        assert says(said, done.stdout), done
+        assert done.returncode == status
 
 
 def test_from_nothing_to_a_failing_job_and_to_green(project):
@@ -84,9 +94,6 @@ def test_from_nothing_to_a_failing_job_and_to_green(project):
     proposed = "find captured arrays in the Literals of eqn.invars"
     assert "model.py:17" in summary
     assert proposed in summary
-    [said] = blocks(PAGE, "text")
-    headline = ended["Compare programs"].stdout.splitlines()[0]
-    assert says(f"{' '.join(said.split())}\n", headline)
 
     patch(project)
     ended, summary = job(project, "programs")

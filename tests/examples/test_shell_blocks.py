@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import quick_tasks
 from built_campaigns import ENVIRONMENT
-from doc_blocks import PAGES, blocks
+from doc_blocks import LEFT_OUT, PAGES, blocks, commands_of, is_left_out, runs_in_part
 from kept_runs import keep
 
 from parity_tests.campaign import plan, task_process
@@ -36,37 +36,13 @@ def step(x):
     return x * WEIGHTS
 """
 STEP = quick_tasks.row("step").model_copy(update={"source": "my_model.py:9"})
-# Commands that are not run here, by how they begin, and where they are, or what they need.
-LEFT_OUT = {
-    r"make |\.venv/|\. \.venv|git clone|pip install|cp -rn": "the network, and minutes",
-    r"python tests/(helpers|scripts)/": "the network, and minutes",
-    r"constparity (environments|scorecard|.*--(jax|python)[ =])": "other releases of JAX",
-    r"constparity run \$\(ls|pytest FOLDER": "other releases of JAX",
-    r"dask |constparity campaign .*--scheduler": "a cluster",
-    r"pytest( --constparity[\w-]*(=\S+)?)+( -n 4)?$": "tests/parity_tests/suites/",
-    r"(constparity run|python) corpus": "tests/parity_tests/suites/test_collected_programs.py",
-    r"constparity init": "tests/parity_tests/cli/test_init.py",
-    r"(constparity (bisect|sites) -- |\w+=0 )python train\.py": "tests/examples/test_examples.py",
-}
-
-
-def commands_of(block):
-    """The commands of a block, without comments and what they are piped to."""
-    lines = block.replace("\\\n", " ").splitlines()
-    return [found for each in lines if (found := re.sub(r"\s+(#|\| ).*|^#.*", "", each))]
-
-
-def is_left_out(command):
-    return any(re.match(begins, command) for begins in LEFT_OUT)
-
-
 # Without the parity job's page, whose own test takes its steps.
 SHELL = [
     pytest.param([each for each in commands_of(block) if not is_left_out(each)], id=page.stem)
     for page in PAGES
     if page.parent.name != "parity_job"
     for block in blocks(page, "sh")
-    if not all(map(is_left_out, commands_of(block)))
+    if runs_in_part(block)
 ]
 
 
@@ -111,6 +87,19 @@ def test_each_command_ends_with_0(commands):
         name, *words = shlex.split(command)
         assert name == "constparity", command
         assert app.main(words) == 0, command
+
+
+def comments_in(block):
+    return [line for line in block.splitlines() if re.search(r"(^|\s)# ", line)]
+
+
+def test_no_command_that_runs_has_a_comment_which_no_test_reads():
+    ran = [block for page in PAGES for block in blocks(page, "sh") if runs_in_part(block)]
+    told = [line for block in ran for line in comments_in(block)]
+    assert [line for line in told if not is_left_out(line)] == []
+    planted = "constparity history --store runs.db  # deletes the store\n"
+    assert runs_in_part(planted)
+    assert comments_in(planted)
 
 
 @pytest.mark.parametrize("begins", LEFT_OUT)

@@ -10,6 +10,18 @@ PAGES = [
     *sorted(DOCS.glob("*.md")),
     *sorted(DOCS.glob("examples/**/*.md")),
 ]
+# Commands of shell that no test types, by how they begin, and why.
+LEFT_OUT = {
+    r"make |\.venv/|\. \.venv|git clone|pip install|cp -rn": "the network, and minutes",
+    r"python tests/(helpers|scripts)/": "the network, and minutes",
+    r"constparity (environments|scorecard|.*--(jax|python)[ =])": "other releases of JAX",
+    r"constparity run \$\(ls|pytest FOLDER": "other releases of JAX",
+    r"dask |constparity campaign .*--scheduler": "a cluster",
+    r"pytest( --constparity[\w-]*(=\S+)?)+( -n 4)?$": "a suite of the reader's",
+    r"(constparity run|python) corpus": "a suite of the reader's",
+    r"constparity init": "a project of the reader's",
+    r"(constparity (bisect|sites) -- |\w+=0 )python train\.py": "a script of the reader's",
+}
 # What may be another text: lines left out, a text left out, a figure that is said so, a time, and
 # a version.
 VARIES = {
@@ -55,6 +67,21 @@ def commands_in(block):
         said = said[: ending.start()] if ending else said
         found.append((command, said, int(ending[1]) if ending else 0))
     return found
+
+
+def commands_of(block):
+    """The commands of a block of shell, without comments and what they are piped to."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [found for each in lines if (found := re.sub(r"\s+(#|\| ).*|^#.*", "", each))]
+
+
+def is_left_out(command):
+    return any(re.match(begins, command) for begins in LEFT_OUT)
+
+
+def runs_in_part(block):
+    """Whether a test types a command of a block of shell."""
+    return not all(map(is_left_out, commands_of(block)))
 
 
 def plain(printed):

@@ -172,11 +172,14 @@ Authors of libraries, in this order; the tables have the code of [lint](lint.md#
 names the line:
 
 ```sh
-constparity lint src --select CP2      # lines that break from JAX 0.11 on; --fix rewrites some
-constparity lint src --select CP1      # lines that read captured arrays as they were
-pytest --constparity=jax-both          # which tests differ, the flag off and on
-pytest --constparity=jax-both --constparity-python=ENVIRONMENT    # the same on its JAX
+constparity lint src --select CP2
+constparity lint src --select CP1
+pytest --constparity=jax-both
+pytest --constparity=jax-both --constparity-python=ENVIRONMENT
 ```
+
+The first finds lines that break from JAX 0.11 on (`--fix` rewrites some), the second lines that
+read captured arrays as they were, the others tests that differ, on your JAX and on another one.
 
 ## Help, fix me now
 
@@ -187,14 +190,14 @@ Set the flag in the environment, before Python starts; `jax.config.update` is
 JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 python train.py
 ```
 
-The flag is off by default in every release up to {newest}, and will go one day. For one function,
-and after that day, `engine.jit(f, constants="legacy")` is the form of before
-([the library](guide-library.md)). Against what JAX 0.11 changed, `jax<0.11` helps for a while, and
-holds back all who install your library. To find the line of yours that is to blame, or all of them:
+The flag will [go one day](after-the-flag.md). For one function, and after that day,
+`engine.jit(f, constants="legacy")` is the form of before ([the library](guide-library.md)). Against
+what JAX 0.11 changed, `jax<0.11` helps for a while, and holds back all who install your library. To
+find the line of yours that is to blame, or all captured arrays:
 
 ```sh
-constparity bisect -- python train.py      # which captured array makes this command fail
-constparity sites -- python train.py       # every captured array, with its line and size
+constparity bisect -- python train.py
+constparity sites -- python train.py
 ```
 
 ## For users of JAX
@@ -231,7 +234,6 @@ def page(seen):
     users, authors, releases = (anchor(each) for each in titles[2:5])
     said = PAGE_TEXT.format(
         releases=_listed(seen["said"]),
-        newest=list(seen["said"])[-1],
         users_anchor=users,
         authors_anchor=authors,
         releases_anchor=releases,

@@ -9,47 +9,44 @@ from pathlib import Path
 PAGE = Path(__file__).parent.parent.parent / "docs" / "mutants.md"
 INTRO = """# Planted faults, and what names them
 
-{caught} of {count} mutants are caught. A mutant is a small fault in one of our two pipelines, one
-function replaced in `tests/mutants/`. Each is measured on a program, on the side that it is a fault
-of, and judged against the sides without it: caught is what is not at parity and is named by the
-metric that has to name it. Without a mutant all {programs} programs are at parity. Written by
-`python tests/mutants/write_mutants.py`; `test_mutants.py` runs them again and holds the page.
+{caught} of {count} mutants are caught: small faults of our two pipelines, each one function that
+`tests/mutants/` replaces. Each is planted on one side (L legacy, S simplified) of one program, and
+caught is what is not at parity and is named by the metric that has to name it. Without a mutant all
+{programs} programs are at parity. `python tests/mutants/write_mutants.py` writes the page, and
+`test_mutants.py` holds it.
 
-"The proof of the side" is evidence in what a side produced that contradicts the side: the tester
-refuses to compare it, as it does after an exception. "Proof" compares the [numbers](proof.md) of
-the side with the mutant and without it: none that changes what is computed is proved. (c) and (e)
-act when a program is called or exported, outside of that claim; (o) is one computation, written
-otherwise.
+*Proof of the side* is evidence that contradicts the side, so the tester refuses to compare it.
+Behind the side is what the [proof](proof.md) of both, with the mutant and without, comes to;
+nothing where there is no program to compare. None that changes what is computed is proved: c and e
+act when a program is called or exported, outside of what is claimed, and o is one computation,
+written otherwise.
 """
 MARKS = {
-    "acts when it is called": "(c)",
-    "acts when it is exported": "(e)",
-    "one computation, written otherwise": "(o)",
+    "acts when it is called": "c",
+    "acts when it is exported": "e",
+    "one computation, written otherwise": "o",
 }
 
 
 def page(controls, outcomes):
     """Return the page as text."""
-    rows = [
-        INTRO.format(
-            caught=sum(each.caught for each in outcomes),
-            count=len(outcomes),
-            programs=len(controls),
-        ),
-        "| mutant | side | named by | proof |",
-        "|---|---|---|---|",
-    ]
+    text = INTRO.format(
+        caught=sum(each.caught for each in outcomes), count=len(outcomes), programs=len(controls)
+    )
+    named = {}
     for each in outcomes:
-        mutant = each.mutant
-        metric = mutant.metric if each.caught else f"MISSED by {mutant.metric}"
-        cells = (
-            f"**{mutant.name}**: {mutant.does}",
-            mutant.side,
-            metric,
-            f"proved {_mark(each)}" if each.proof == "proved" else each.proof,
-        )
-        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return "\n".join(rows) + "\n"
+        metric = each.mutant.metric if each.caught else f"MISSED by {each.mutant.metric}"
+        named.setdefault(metric, []).append(_line(each))
+    for metric, lines in named.items():
+        text += "\n".join((f"\n**{metric[0].upper()}{metric[1:]}**\n", *lines, ""))
+    return text
+
+
+def _line(outcome):
+    """Say what a mutant does, on which side, and what its proof comes to."""
+    proof = f"proved {_mark(outcome)}" if outcome.proof == "proved" else outcome.proof
+    side = outcome.mutant.side[0].upper()
+    return f"- {outcome.mutant.does} ({f'{side}, {proof}' if proof else side})"
 
 
 def _mark(outcome):

@@ -34,6 +34,11 @@ def test_help_is_one_screen(name, capsys):
     assert [line for line in lines if len(line) > 80] == []
 
 
+@pytest.mark.parametrize("name", every_command())
+def test_help_has_an_example(name, capsys):
+    assert f"\n  constparity {name}" in printed(capsys, *name.split(), "--help")
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_help_names_all_options_and_help_all_explains_them(name, capsys):
     short, whole = (printed(capsys, *name.split(), each) for each in ("--help", "--help-all"))
