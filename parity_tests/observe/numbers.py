@@ -11,7 +11,7 @@ from typing import Any, Literal
 import jax
 
 from parity_tests.evidence.found import NumberedStep
-from parity_tests.exception_texts import named
+from parity_tests.exception_texts import named, without_ids
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
