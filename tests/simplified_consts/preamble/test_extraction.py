@@ -354,6 +354,20 @@ def test_a_result_has_the_width_that_the_program_reads():
     assert result.dtype == jnp.float32
 
 
+def test_a_result_is_passed_as_a_transposition_that_alone_reads_it():
+    table = jnp.linspace(0, 3, 64 * 32).reshape(64, 32)
+    x = np.ones((1, 32), np.float32)
+
+    def results(fun):
+        closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(x)
+        found = extract(closed_jaxpr, 32, limits=ANYTHING).preamble.closed_jaxpr.out_avals
+        return [each.shape for each in found]
+
+    assert results(lambda x: x @ jnp.sin(table).T) == [(32, 64)]
+    # Read in both orders it is passed once.
+    assert results(lambda x: x @ jnp.sin(table).T @ jnp.sin(table)) == [(64, 32)]
+
+
 def test_heavy_work_that_a_call_may_not_reach_stays():
     def heavy(turns):
         return lax.fori_loop(0, turns, lambda i, c: jnp.tanh(c @ TABLE), jnp.ones((16, 16)))[0]
