@@ -93,7 +93,7 @@ accelerator: $(VENV)/.installed  ## measure the engine on an accelerator; constp
 	$(BIN)/python tests/scripts/export_sizes.py --mebibytes 4608 --ways hoisted
 
 # Half an hour for each release, on a machine without other work.
-bench: $(VENV)/.installed
+bench: $(VENV)/.installed  ## measure what the engine costs beside stock JAX; constparity-report/bench.json
 	@mkdir -p $(REPORT_DIR)
 	$(BIN)/constparity bench --report json:$(REPORT_DIR)/bench$(JAX:%=-%).json
 

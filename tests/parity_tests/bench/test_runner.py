@@ -53,7 +53,7 @@ def test_the_contestants_of_a_turn_are_on_one_core_and_the_next_turn_on_the_next
 
 
 def test_a_row_of_memory_has_a_process_of_its_own():
-    assert runner.processes_of((1, 6, 10)) == [(1, 10), (6,)]
+    assert runner.processes_of((1, 6, 9)) == [(1, 9), (6,)]
     assert runner.processes_of((6,)) == [(6,)]
 
 

@@ -181,10 +181,11 @@ def test_a_keyboard_interrupt_is_said_once_and_has_its_own_status(monkeypatch, c
     monkeypatch.setattr(campaign, "run", run)
     monkeypatch.setattr(compare_saved, "compare", run)
     monkeypatch.setattr(Saved, "read", lambda path: path)
-    for arguments in (["run", "x"], ["compare", "A.json", "B.json"]):
+    goes_on = "; with --resume DIR a run goes on after this"
+    for arguments, hint in (["run", "x"], goes_on), (["compare", "A.json", "B.json"], ""):
         assert app.main(arguments) == 130
         said = capsys.readouterr().err.splitlines()
-        assert (said[-1], said.count(said[-1])) == ("constparity: interrupted", 1)
+        assert (said[-1], said.count(said[-1])) == (f"constparity: interrupted{hint}", 1)
 
 
 def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys):
