@@ -3,8 +3,8 @@
     constparity bench --report json:first.json
     python tests/scripts/write_figures.py first.json second.json
 
-Results of one version of JAX share a column; the picture is of the first result. `make figures`
-does it for two versions.
+Results of one version of JAX share a column; a row has the figures of its last result there. The
+picture is of the first result. `make figures` does it for two versions.
 """
 
 import sys
@@ -30,6 +30,9 @@ def page(benches):
     versions = list(dict.fromkeys(each.environment.jax for each in benches))
     found = {}
     for bench in benches:
+        for number in bench.question.rows:
+            for by_version in found.get(number, {}).values():
+                by_version.pop(bench.environment.jax, None)
         for cells in figures_of(bench).rows:
             number, case, who, *of_figure = (cell.text for cell in cells)
             target = of_figure[2]
@@ -42,6 +45,8 @@ def page(benches):
         lines.append(row("---" for _ in heads))
         before = ""
         for (case, *others), by_version in found[number].items():
+            if not by_version:
+                continue
             said, before = "" if case == before else case, case
             lines.append(row([said, *others, *(by_version.get(each, "") for each in versions)]))
     return "\n".join(lines) + "\n"
