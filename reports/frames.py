@@ -375,7 +375,7 @@ def missing(library: str) -> str:
     Example::
 
         >>> missing("pandas")
-        "tables need pandas, which is not installed: install constparity[tables]"
+        'tables need pandas, which is not installed: install constparity[tables]'
     """
     return f"tables need {library}, which is not installed: install constparity[tables]"
 

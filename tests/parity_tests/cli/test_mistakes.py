@@ -42,7 +42,7 @@ MISTAKES = [
     ("run empty.py --jobs two", 4, "invalid value for '--jobs'", "`constparity run --help`"),
     ("run empty.py --json --report json:-", 4, "two reports to standard output", "give each"),
     ("run empty.py -q -v", 4, "-q and -v contradict each other", "give one"),
-    ("run empty.py --python nowhere/python", 4, "'nowhere/python' does not exist", "path of a"),
+    ("run empty.py --python nowhere/python", 4, "'nowhere/python' does not exist", "by its path"),
     ("prove empty.py --platforms vulcan", 4, "no platform 'vulcan'", "cpu, cuda, rocm, tpu"),
     ("explain", 4, "missing argument 'TARGET", "`constparity explain --help`"),
     ("aa --side jax", 4, "no side 'jax'", "jax-legacy"),
