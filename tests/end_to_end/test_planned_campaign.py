@@ -127,7 +127,7 @@ def test_a_campaign_that_is_killed_and_interrupted_goes_on_and_each_program_is_t
 
     (folder / "programs.py").write_text(PROGRAMS + "# changed\n")
     refused = start(folder)
-    assert "programs have changed since; begin another one with --anew" in refused.communicate()[1]
+    assert "has changed since; begin another one with --anew" in refused.communicate()[1]
     assert refused.returncode == 4
 
     listed = start(folder, "--list", "could not compare")
