@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
+import jax
 from jax.extend import core
 
 T = TypeVar("T")
@@ -310,10 +311,15 @@ def inner(body: Any) -> Any:
 
 
 def constants_of(body: Any) -> dict[Any, Any]:
-    """Return the values of the constvars of a body; a body that is not closed has none."""
+    """Return the values of the constvars of a body; a body that is not closed has none.
+
+    A tracer is no value: it stands for an operand (from 0.11.0 on each jaxpr holds what it
+    captured, tracers of the function around it too).
+    """
     if not isinstance(body, core.ClosedJaxpr):
         return {}
-    return dict(zip(body.jaxpr.constvars, body.consts, strict=True))
+    values = zip(body.jaxpr.constvars, body.consts, strict=True)
+    return {var: value for var, value in values if not isinstance(value, jax.core.Tracer)}
 
 
 def is_body(value: Any) -> bool:

@@ -21,11 +21,11 @@ class JaxprFacts:
     `equations`, `constvars` and `array_literals` count occurrences. A body counts once for each
     equation that has it, because whether two equations share one body object is not part of the
     program. The constvars are those that have a value: those of an open jaxpr among the params of a
-    primitive stand for its operands. `special_constvars` are those that no Literal can stand for in
-    stock JAX: typed PRNG keys and refs. `captured` has the arrays above the threshold, unique by
-    identity; `small_keys` has the PRNG key arrays at or below it, which a pipeline may hoist or
-    embed. `calls_exported` says that an exported module is called, whose constants are always
-    inlined.
+    primitive, and those of tracers, stand for its operands. `special_constvars` are those that no
+    Literal can stand for in stock JAX: typed PRNG keys and refs. `captured` has the arrays above
+    the threshold, unique by identity; `small_keys` has the PRNG key arrays at or below it, which a
+    pipeline may hoist or embed. `calls_exported` says that an exported module is called, whose
+    constants are always inlined.
     """
 
     equations: int

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
 
 import jax
 import numpy as np
@@ -13,6 +12,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from parity_tests.bench.contestants import SAME_MODE, bind
 from parity_tests.bench.measuring import seconds_per_call
 from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.rows.threads import multiply_all
 from parity_tests.observe import device_buffers
 from reports.rows.bench import BenchLine, Contestant, Sample, Target
 
@@ -35,7 +35,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     x = jax.device_put(random.random(length, np.float32), placed)
     before = device_buffers.alive()
     arrays = [jax.device_put(random.random(length, np.float32), placed) for _ in range(ARRAYS)]
-    bound = bind(contestant, _multiply_all, arrays, (x,))
+    bound = bind(contestant, multiply_all, arrays, (x,))
     call = functools.partial(bound.jitted, *bound.args)
     result = jax.block_until_ready(call())
     taken = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
@@ -44,12 +44,6 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     held = device_buffers.due_to_constants(before, [result, x], arrays)
     yield _sample(case, BYTES, "bytes", held)
     yield _sample(case, UNIQUE, "bytes", sum(each.nbytes for each in arrays))
-
-
-def _multiply_all(constants: Sequence[Any], x: Any) -> Any:
-    for each in constants:
-        x = x * each + 1
-    return x
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:

@@ -62,7 +62,8 @@ def test_the_engine_of_a_contestant_is_as_it_comes_whatever_the_user_has_set(mon
     assert counts == [1, 1, 1]
 
 
-def test_sharded_arrays_lie_on_eight_devices_of_a_cpu_once_each():
+def test_sharded_arrays_lie_on_eight_devices_of_a_cpu_once_each(monkeypatch):
+    monkeypatch.delenv("XLA_FLAGS", raising=False)  # the tests have eight by themselves
     turn = BenchTurn(contestant="simplified", rows=(13,), size="quick", devices=8)
     [taken] = runner.ask_for([turn])
     assert taken.environment.device_count == 8

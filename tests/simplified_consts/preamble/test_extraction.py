@@ -474,8 +474,11 @@ def test_equal_preambles_of_the_same_arrays_are_shared():
 def test_a_captured_array_goes_with_its_function_without_a_collection_of_garbage():
     def captured():
         w = jnp.full((128, 128), 0.5)
-        product = lambda x: x @ (jnp.sin(w) @ jnp.cos(w))  # noqa: E731
-        f = engine.jit(product, constants="simplified", precompute_constants="auto")
+        f = engine.jit(
+            lambda x: x @ (jnp.sin(w) @ jnp.cos(w)),
+            constants="simplified",
+            precompute_constants="auto",
+        )
         f(jnp.ones((4, 128)))
         return weakref.ref(w)
 
