@@ -15,6 +15,7 @@ from reports.views.suite_texts import (
     answer_of_proofs,
     captured,
     entry,
+    for_nothing,
     headline,
     measured,
     not_seen,
@@ -66,6 +67,8 @@ def summary_lines(result: SuiteResult) -> Iterator[str]:
     if result.is_proof:
         yield answer_of_proofs(result)
     yield ran(result)
+    if result.for_nothing:
+        yield f"{for_nothing(result)}; without --constparity such a suite passes"
     rungs = Counter(each.rung for each in result.programs if each.rung)
     for rung in RUNGS:
         if rungs[rung]:

@@ -30,6 +30,7 @@ from reports.views.suite_texts import (
     answer,
     captured,
     entry,
+    for_nothing,
     headline,
     measured,
     not_seen,
@@ -101,6 +102,8 @@ def _about_lists(result: SuiteResult) -> Iterator[TestCase]:
     for rule in result.measured.rules if result.measured else ():
         broken = failure(rule.rule, [said_of_rule(rule)]) if rule.broken_by else None
         yield case(rule.rule, "rules", broken)
+    if result.for_nothing:
+        yield case("the suite", "processes", failure("for nothing", [for_nothing(result)]))
     for process in result.lost:
         lost = error("lost", [f"{process.worker}: {process.what}"])
         yield case(process.test or process.worker, "processes", lost)

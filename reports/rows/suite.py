@@ -182,6 +182,8 @@ class SuiteResult(Row):
     `tests` counts the tests that ran at least one program, `compared_tests` those with one that was
     compared. `outside` names what was not shadowed beside single programs, in sentences. `known`
     and `baseline` say what lists of known differences and a baseline made of the differences.
+    `for_nothing` counts the tests of a whole suite that passed where nothing was compared or
+    proved; it is 0 where something was, and where a part of a suite ran.
     """
 
     kind: Literal["suite"] = "suite"
@@ -198,6 +200,7 @@ class SuiteResult(Row):
     known: tuple[SuiteKnown, ...] = ()
     baseline: tuple[SuiteBaselineChange, ...] = ()
     measured: SuiteMeasured | None = None  # without rules
+    for_nothing: int = 0
 
     @property
     def is_proof(self) -> bool:
@@ -235,4 +238,5 @@ class SuiteResult(Row):
         """Whether the run is a failure, also where every test has passed."""
         unmeasured = self.measured is not None and self.measured.problem
         lists = self.fixed or self.misspelt or self.baseline
-        return bool(self.failing or self.lost or lists or self.broken or unmeasured)
+        anything = self.failing or self.lost or lists or self.broken or unmeasured
+        return bool(anything or self.for_nothing)

@@ -147,8 +147,8 @@ def answer(result: SuiteResult) -> tuple[str, Tone]:
         return f"{counted(len(result.broken), 'rule')} broken", "bad"
     if result.measured and result.measured.problem:
         return "the collected programs were not measured", "bad"
-    if not result.compared_tests:
-        return f"nothing was {'proved' if result.is_proof else 'compared'}", "warn"
+    if result.for_nothing or not result.compared_tests:
+        return for_nothing(result), "bad" if result.for_nothing else "warn"
     if result.accepted:
         return f"no difference but {counted(len(result.accepted), 'known difference')}", "warn"
     if result.is_proof:
@@ -157,6 +157,22 @@ def answer(result: SuiteResult) -> tuple[str, Tone]:
         return answer_of_proofs(result).removeprefix("proof: "), "good" if is_clean else "warn"
     compared = sum(each.rung is not None for each in result.programs)
     return f"no difference in {counted(compared, 'compared program')}", "good"
+
+
+def for_nothing(result: SuiteResult) -> str:
+    """Return that nothing was compared or proved, and of how many tests that passed.
+
+    Example::
+
+        for_nothing(result) == "nothing was proved: 1 test passed, and none ran a function of jax.jit"
+    """
+    said = f"nothing was {'proved' if result.is_proof else 'compared'}"
+    if not result.for_nothing:
+        return said
+    tests = counted(result.for_nothing, "test")
+    if result.programs:
+        return f"{said}: {tests} passed, and no program could be compared"
+    return f"{said}: {tests} passed, and none ran a function of jax.jit"
 
 
 def _differs(failing: Sequence[SuiteDifference]) -> str:

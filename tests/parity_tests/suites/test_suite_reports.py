@@ -101,6 +101,21 @@ def test_a_run_that_only_collects_says_that_no_test_ran(suite):
     assert said in (suite.folder / "a.md").read_text().replace("\\", "")
 
 
+def test_a_whole_suite_in_which_nothing_was_compared_is_no_success(suite):
+    suite.write("def test_plain(): assert True\n\n\ndef test_other(): assert True", head="")
+    report = ("--constparity-report=junit:a.xml", "--constparity-report=md:a.md")
+    for mode, became in (("both", "compared"), ("prove", "proved")):
+        said = f"nothing was {became}: 2 tests passed, and none ran a function of jax.jit"
+        whole = suite.run(f"--constparity={mode}", *report)
+        assert whole.returncode == 1
+        assert any(line.startswith(said) for line in whole.section)
+        assert said in (suite.folder / "a.md").read_text().replace("\\", "")
+        assert said in (suite.folder / "a.xml").read_text()
+        of_a_part = suite.run(f"--constparity={mode}", "-k", "plain")
+        assert of_a_part.returncode == 0
+        assert not any(line.startswith("nothing was") for line in of_a_part.section)
+
+
 def test_the_project_asks_for_reports_below_its_own_folder(suite):
     suite.write(TESTS)
     (suite.folder / "pyproject.toml").write_text(
