@@ -36,7 +36,8 @@ from reports.rows.suite import SuiteDifference
 
 _OTHER: dict[OurSide, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
 _DERIVED = (
-    "its derivative or batch ran, by jax.grad or jax.vmap outside of jax.jit, which is not proved"
+    "its derivative or batch ran outside of jax.jit, by jax.grad, jax.vmap or an interpreter like "
+    "them, which is not proved"
 )
 # What a function may raise in a trace that it was not written for; pytest's are no `Exception`.
 _RAISED = (Exception, SystemExit, pytest.fail.Exception, pytest.skip.Exception)

@@ -164,7 +164,7 @@ def for_nothing(result: SuiteResult) -> str:
 
     Example::
 
-        for_nothing(result) == "nothing was proved: 1 test passed, and none ran a function of jax.jit"
+        for_nothing(result) == "nothing was proved: 1 test passed, and none ran a …"
     """
     said = f"nothing was {'proved' if result.is_proof else 'compared'}"
     if not result.for_nothing:
