@@ -67,8 +67,8 @@ test-close-to-jax: $(VENV)/.installed  ## run those that meet JAX's own objects 
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
-# What CI has no time for: tests marked so, programs that users reported, those of docs/migrating.md and of
-# docs/examples.md, on the other release, tests close to JAX on 0.11.2, all of the transform matrix, five applications, and 2,000
+# What CI has no time for: tests marked so, programs that users reported, those of docs/use/migrating.md and of
+# docs/use/examples.md, on the other release, tests close to JAX on 0.11.2, all of the transform matrix, five applications, and 2,000
 # generated programs in the reference interpreter.
 deep: $(VENV)/.installed  ## run what takes long, on three releases of JAX
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX="tests/examples tests/reported tests/migrating"
@@ -97,11 +97,11 @@ bench: $(VENV)/.installed  ## measure what the engine costs beside stock JAX; co
 	@mkdir -p $(REPORT_DIR)
 	$(BIN)/constparity bench --report json:$(REPORT_DIR)/bench$(JAX:%=-%).json
 
-figures: bench  ## measure the benchmark on two releases; write docs/figures.md anew
+figures: bench  ## measure the benchmark on two releases; write docs/trust/figures.md anew
 	$(MAKE) bench JAX=0.12.0.1
 	$(BIN)/python tests/scripts/write_figures.py $(REPORT_DIR)/bench.json $(REPORT_DIR)/bench-0.12.0.1.json
 
-# What the tests run of each package, in all processes; docs/coverage.md says what they do not, and why. No process of
+# What the tests run of each package, in all processes; docs/carry_on/coverage.md says what they do not, and why. No process of
 # the tests is left out, so this takes about twice as long as `make test`.
 coverage: $(VENV)/.installed  ## measure what the tests cover; constparity-report/coverage/index.html
 	rm -rf $(REPORT_DIR)/coverage
@@ -116,8 +116,8 @@ docs: $(VENV)/.installed $(MERMAID)  ## make the site, constparity-report/site/i
 	$(BIN)/sphinx-build -q -W --keep-going -d $(REPORT_DIR)/site-cache docs $(REPORT_DIR)/site
 
 # What stands between JAX and a flip, on these releases.
-scorecard: $(VENV)/.installed  ## write docs/scorecard.md anew
-	$(BIN)/constparity scorecard --jax 0.10.2,0.11.2,0.12.0.1 --exit-zero --report md:docs/scorecard.md
+scorecard: $(VENV)/.installed  ## write docs/understand/scorecard.md anew
+	$(BIN)/constparity scorecard --jax 0.10.2,0.11.2,0.12.0.1 --exit-zero --report md:docs/understand/scorecard.md
 
 # Programs that capture much, in an environment of their own; 1 says that a flip changes some.
 applications: $(VENV)/.installed  ## compare applications that capture much

@@ -30,12 +30,12 @@ mermaid.run();
 """
 
 # Pages of the site that are files of the repository's root.
-OF_THE_ROOT = {"quick_start": "README.md", "contributing": "CONTRIBUTING.md"}
+OF_THE_ROOT = {"use/quick_start": "README.md", "carry_on/contributing": "CONTRIBUTING.md"}
 
 # The tests of documents of JAX, by the page of each.
 SEEDS = {
-    "constants_note": ("test_constants_note.py",),
-    "export_points": ("test_export_document.py", "test_export_conventions.py"),
+    "carry_on/constants_note": ("test_constants_note.py",),
+    "carry_on/export_points": ("test_export_document.py", "test_export_conventions.py"),
 }
 PACKAGES = ("engine", "legacy_closedjaxpr", "simplified_consts", "parity_tests", "reports")
 
@@ -80,7 +80,7 @@ class PytestOptions:
 
 def options_of_pytest(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the options of the plugin to the page of commands."""
-    if page == "cli":
+    if page == "use/cli":
         options = PytestOptions()
         plugin.pytest_addoption(options)
         source[0] += f"\n## pytest\n\n{options.text}"
@@ -88,7 +88,7 @@ def options_of_pytest(app: Sphinx, page: str, source: list[str]) -> None:
 
 def columns_of_tables(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the columns of each table to the page of DataFrames."""
-    if page != "frames":
+    if page != "use/frames":
         return
     for name, columns in (
         ("programs", frames.PROGRAMS),
@@ -105,14 +105,14 @@ def columns_of_tables(app: Sphinx, page: str, source: list[str]) -> None:
 
 def explanations_of_lint(app: Sphinx, page: str, source: list[str]) -> None:
     """Add what `constparity lint --explain` says of each code to the page of lint."""
-    if page == "lint":
+    if page == "use/lint":
         for code in CODES:
             source[0] += f"\n## {code}: {TITLES[code]}\n\n{EXPLANATIONS[code].strip()}\n"
 
 
 def promises_of_tests(app: Sphinx, page: str, source: list[str]) -> None:
     """Add what each file of tests holds, its docstring's first line, to the page of tests."""
-    if page != "coverage":
+    if page != "carry_on/coverage":
         return
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         source[0] += f"\n- {first_of_docstring(file)} `{file.relative_to(ROOT / 'tests')}`"
@@ -120,7 +120,7 @@ def promises_of_tests(app: Sphinx, page: str, source: list[str]) -> None:
 
 def subjects_of_folders(app: Sphinx, page: str, source: list[str]) -> None:
     """Add the subject of each package, its docstring's first line, to the page of architecture."""
-    if page != "architecture":
+    if page != "understand/architecture":
         return
     for name in PACKAGES:
         for file in sorted((ROOT / name).rglob("__init__.py")):
@@ -157,18 +157,18 @@ def pages_from_elsewhere(app: Sphinx, page: str, source: list[str]) -> None:
     if page in OF_THE_ROOT:
         file = ROOT / OF_THE_ROOT[page]
         app.env.note_dependency(str(file))
-        text = file.read_text("utf-8").replace("](docs/", "](")
-        text = text.replace("](CONTRIBUTING.md)", "](contributing.md)")
-        source[0] = text.replace("](LICENSE)", "](../LICENSE)")
-    elif page == "changelog":
+        text = file.read_text("utf-8").replace("](docs/", "](../")
+        text = text.replace("](CONTRIBUTING.md)", "](../carry_on/contributing.md)")
+        source[0] = text.replace("](LICENSE)", "](../../LICENSE)")
+    elif page == "carry_on/changelog":
         source[0] = f"# Changelog\n\n{changes()}"
     else:
-        source[0] = source[0].replace("](../README.md", "](quick_start.md")
+        source[0] = source[0].replace("](../../README.md", "](../use/quick_start.md")
 
 
 def commands_print_their_help(app: Sphinx, page: str, source: list[str]) -> None:
     """Put what `--help-all` of each command prints behind the page of commands."""
-    if page == "cli":
+    if page == "use/cli":
         for name in every_command():
             with contextlib.redirect_stdout(io.StringIO()) as printed:
                 main([*name.split(), "--help-all"])

@@ -1,7 +1,7 @@
 """Compiled programs as bytes, without their constants: the caller passes these when loading.
 
 The counterpart of `jax.experimental.serialize_executable` (jax 0.10.2), which refuses programs with
-const args and reads its bytes with pickle. Our bytes are a container (`docs/export.md`) of the
+const args and reads its bytes with pickle. Our bytes are a container (`docs/use/export.md`) of the
 compiled code, the interface in the format of `jax.export`, and a manifest in JSON.
 
 Loading compiled code means running machine code. The checksums find damage, not malice, so load

@@ -1,8 +1,8 @@
 """A result as tables of pandas, for notebooks and for the reports in CSV and Parquet.
 
 Each function takes a campaign or a grid, and those of proofs take proofs, as `reports.load_result`
-returns them. The page docs/frames.md has the columns on the site. pandas is imported at the first
-call; the extra `tables` of constparity brings it.
+returns them. The page docs/use/frames.md has the columns on the site. pandas is imported at the
+first call; the extra `tables` of constparity brings it.
 """
 
 from __future__ import annotations

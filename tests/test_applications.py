@@ -1,4 +1,4 @@
-"""docs/applications.md is of the programs in docs/applications/, and says what they show.
+"""docs/trust/applications.md is of the programs in docs/applications/, and says what they show.
 
 In `make deep` five of them run anew, in an environment of the list's own versions: what each
 machine has alike is to be as on the page.

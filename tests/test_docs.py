@@ -19,7 +19,7 @@ from types import ModuleType
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from doc_blocks import all_blocks
+from doc_blocks import DOCS, PARTS, all_blocks
 
 import engine
 import legacy_closedjaxpr.pipeline  # noqa: F401 - else the call would import it, and enter all of it
@@ -34,7 +34,10 @@ from reports.rows.fail_rules import RULE_NAMES
 
 ROOT = Path(__file__).parent.parent
 PLUGIN = ROOT / "parity_tests" / "suites" / "plugin.py"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / "README.md", DOCS / "index.md"),
+    *sorted(each for part in PARTS for each in (DOCS / part).glob("*.md")),
+]
 CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 FOLDERS = (
     "docs",
@@ -129,7 +132,7 @@ def test_a_planted_path_is_found(tmp_path):
 
 def walk(title):
     """The Python files that a walk of the architecture page names."""
-    page = prose(ROOT / "docs" / "architecture.md")
+    page = prose(DOCS / "understand" / "architecture.md")
     steps = page.split(f"## Walk: {title}\n")[1].split("\n## ")[0].split("\nUnder a ")[0]
     return {path for path in _PATH.findall(steps) if path.endswith(".py")}
 
@@ -188,19 +191,19 @@ def navigation(index):
 
 
 def test_the_site_has_each_page_once():
-    index = (ROOT / "docs" / "index.md").read_text("utf-8")
-    pages = {page.stem for page in PAGES[1:]} - {"index"} | {
+    index = (DOCS / "index.md").read_text("utf-8")
+    pages = {str(page.relative_to(DOCS).with_suffix("")) for page in PAGES[2:]} | {
         "examples/campaign",
         "examples/first_tour",
         "examples/parity_job/README",
     }
     assert Counter(navigation(index)) == Counter(pages)
-    twice = index + "```{toctree}\n:maxdepth: 1\n\nAgain <lint>\ngone\n```\n"
-    assert Counter(navigation(twice)) - Counter(pages) == Counter(["lint", "gone"])
+    twice = index + "```{toctree}\n:maxdepth: 1\n\nAgain <use/lint>\ngone\n```\n"
+    assert Counter(navigation(twice)) - Counter(pages) == Counter(["use/lint", "gone"])
 
 
 def test_captured_arrays_prints_what_the_page_says():
-    (_, program), (_, said) = all_blocks(ROOT / "docs" / "captured_arrays.md")
+    (_, program), (_, said) = all_blocks(DOCS / "understand" / "captured_arrays.md")
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(program, {})
     assert out.getvalue() == said
@@ -245,35 +248,35 @@ def declared_tables():
 
 @pytest.mark.deep
 def test_the_site_is_built_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path):
-    built = build_site(ROOT / "docs", tmp_path)
+    built = build_site(DOCS, tmp_path)
     assert (built.returncode, built.stderr) == (0, "")
     assert list(loaded_from_elsewhere(tmp_path)) == []
     assert (tmp_path / "searchindex.js").exists()
-    commands = (tmp_path / "cli.html").read_text("utf-8")
+    commands = (tmp_path / "use/cli.html").read_text("utf-8")
     assert "--only-changed" in commands
     options = re.findall(r'"(--constparity[\w-]*)",$', PLUGIN.read_text("utf-8"), re.MULTILINE)
     assert len(options) > 8
     assert [option for option in options if f">{option}" not in commands] == []
-    tables = (tmp_path / "frames.html").read_text("utf-8")
+    tables = (tmp_path / "use/frames.html").read_text("utf-8")
     columns = [each for name in declared_tables() for each in getattr(frames, name)]
     assert len(columns) > 60
     assert [each.name for each in columns if f">{each.name}</span>" not in tables] == []
-    rules = (tmp_path / "lint.html").read_text("utf-8")
+    rules = (tmp_path / "use/lint.html").read_text("utf-8")
     assert [code for code in CODES if f'id="{code.lower()}-' not in rules] == []
-    promises = (tmp_path / "coverage.html").read_text("utf-8")
+    promises = (tmp_path / "carry_on/coverage.html").read_text("utf-8")
     assert "parity_tests/proof/test_laws.py" in promises
     for page, statement in (
         ("constants_note", "future returned constant is a literal"),
         ("export_points", "callbacks to the host are refused"),
     ):
-        assert statement in (tmp_path / f"{page}.html").read_text("utf-8")
-    folders = (tmp_path / "architecture.html").read_text("utf-8")
+        assert statement in (tmp_path / f"carry_on/{page}.html").read_text("utf-8")
+    folders = (tmp_path / "understand/architecture.html").read_text("utf-8")
     assert '<span class="pre">parity_tests/judge/</span>' in folders
-    changelog = (tmp_path / "changelog.html").read_text("utf-8")
-    fragments = sorted((ROOT / "docs" / "changelog").glob("+*.md"))
+    changelog = (tmp_path / "carry_on/changelog.html").read_text("utf-8")
+    fragments = sorted((DOCS / "changelog").glob("+*.md"))
     shown = changelog.count("<li><p>")
     assert shown >= len(fragments), f"{shown} of {len(fragments)} changes are on the page"
-    names = (tmp_path / "api.html").read_text("utf-8")
+    names = (tmp_path / "use/api.html").read_text("utf-8")
     assert [name for name in own_names(engine) if f'id="engine.{name}"' not in names] == []
     (tmp_path / "planted.html").write_text('<script async src="https://example.org/a.js"></script>')
     (tmp_path / "planted.css").write_text('@import "//example.org/a.css";')
@@ -286,10 +289,11 @@ def test_the_site_refuses_a_link_that_leads_nowhere(tmp_path):
     docs = tmp_path / "docs"
     docs.mkdir()
     (tmp_path / "README.md").write_text("# Planted\n")
-    shutil.copy(ROOT / "docs" / "conf.py", docs)
-    index = "# Planted\n\n[gone](gone.md)\n\n[no anchor](quick_start.md#gone)\n\n"
-    (docs / "index.md").write_text(index + "```{toctree}\nquick_start\n```\n")
-    (docs / "quick_start.md").touch()
+    shutil.copy(DOCS / "conf.py", docs)
+    index = "# Planted\n\n[gone](gone.md)\n\n[no anchor](use/quick_start.md#gone)\n\n"
+    (docs / "index.md").write_text(index + "```{toctree}\nuse/quick_start\n```\n")
+    (docs / "use").mkdir()
+    (docs / "use/quick_start.md").touch()
     refused = build_site(docs, tmp_path / "site")
     assert refused.returncode == 1
     assert "gone.md" in refused.stderr
@@ -303,7 +307,7 @@ def first_cells(page, heading):
 
 
 def test_the_settings_are_those_that_can_be_set():
-    page = (ROOT / "docs" / "settings.md").read_text("utf-8")
+    page = (DOCS / "use" / "settings.md").read_text("utf-8")
     assert first_cells(page, "The engine") == set(dir(engine.config)) - set(dir(Config))
     of_pytest = {f"pytest.{name}" for name in SETTINGS}
     assert first_cells(page, "A project") == {*PROJECT_KEYS, *of_pytest}
@@ -328,7 +332,7 @@ def unknown_messages(page, source):
 
 
 def test_each_message_of_the_page_is_one_that_is_printed():
-    page = (ROOT / "docs" / "troubleshooting.md").read_text("utf-8")
+    page = (DOCS / "use" / "troubleshooting.md").read_text("utf-8")
     assert page.count("\n| `") > 30
     source = source_text()
     assert list(unknown_messages(page, source)) == []

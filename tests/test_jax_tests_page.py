@@ -1,4 +1,4 @@
-"""docs/jax_tests.md was made with the reasons that there are, and its figures add up."""
+"""docs/trust/jax_tests.md was made with the reasons that there are, and its figures add up."""
 
 import importlib.util
 import re

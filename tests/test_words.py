@@ -40,7 +40,11 @@ WORDS = {
 
 
 def test_the_glossary_has_the_words_that_the_code_answers_with():
-    page = (ROOT / "docs" / "glossary.md").read_text("utf-8").partition("## Words of answers")[2]
+    page = (
+        (ROOT / "docs" / "understand" / "glossary.md")
+        .read_text("utf-8")
+        .partition("## Words of answers")[2]
+    )
     table = dict(re.findall(r"^\| (.+?) \| (.+) \|$", page, re.MULTILINE))
     del table["of"]
     assert table == {what: " · ".join(get_args(words)) for what, words in WORDS.items()}

@@ -1,7 +1,7 @@
 """`inline` of a jitted call is taken for true or false.
 
 From JAX 0.11.0 on it is a member of the enum `jax.Inline`, and each of them counts as true. It
-broke quax, 578 of its tests ([libraries that broke](libraries_that_broke.md)).
+broke quax, 578 of its tests ([libraries that broke](../understand/libraries_that_broke.md)).
 
 Compare with the member that stands for the old True; `constparity lint --fix` does so (CP207).
 """

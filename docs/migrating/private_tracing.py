@@ -2,7 +2,7 @@
 
 It is a private function. From JAX 0.11.1 on the captured arrays of its jaxpr lead `invars`, while
 the flag is off; until 0.11.0, and after the flip, they do not. It broke NumPyro
-([libraries that broke](libraries_that_broke.md)).
+([libraries that broke](../understand/libraries_that_broke.md)).
 
 Trace with `jax.make_jaxpr`, whose `jaxpr.invars` are the arguments in every release and form.
 """

@@ -1,6 +1,6 @@
 """The manifest of an exported file: a description of its programs and constants, fully checked.
 
-`docs/export.md` describes the format.
+`docs/use/export.md` describes the format.
 """
 
 from __future__ import annotations

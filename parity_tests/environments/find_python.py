@@ -27,8 +27,8 @@ _WHEELS = (
     ((0, 11, 1), (12, 15)),
 )
 FIRST_WITH_FLAG = (0, 7, 0)
-# Releases that the tests of constparity ran on, oldest first: docs/versions.md says what was tried
-# on each. 0.8.0 and older break on the flag itself.
+# Releases that the tests of constparity ran on, oldest first: docs/use/versions.md says what was
+# tried on each. 0.8.0 and older break on the flag itself.
 KNOWN = ("0.8.3", "0.9.2", "0.10.2", "0.11.2", "0.12.0.1")
 # Later Pythons lack wheels of many packages that are used beside JAX.
 NEWEST_MINOR = 13

@@ -1,1 +1,1 @@
-"""Prove that two forms of a program are one computation: docs/proof.md."""
+"""Prove that two forms of a program are one computation: docs/trust/proof.md."""

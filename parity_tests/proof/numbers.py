@@ -1,7 +1,7 @@
 """Numbers of values, and what numbering a program gives.
 
 A number is a digest of how a value is computed, so equal numbers are one computation, in any
-process, on any machine and under any hash seed (value numbering; docs/proof.md).
+process, on any machine and under any hash seed (value numbering; docs/trust/proof.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What value numbering claims of the two forms of a program (docs/proof.md)."""
+"""What value numbering claims of the two forms of a program (docs/trust/proof.md)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The rows of a flip of the default: why outputs drift, what a user gets, its price, and hazards.
 
 A kind of hazard has a name in `HazardKind`, and traits in `TRAITS` by which the flip verdict goes.
-docs/how_to.md has what else a new kind needs.
+docs/use/how_to.md has what else a new kind needs.
 """
 
 from __future__ import annotations

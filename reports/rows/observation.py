@@ -207,7 +207,7 @@ class StableHloCounts(Row):
 class ProgramNumber(Row):
     """A jaxpr or a module by value numbering: its digest, and how much that covers.
 
-    Equal digests are one computation, in any process and on any machine (docs/proof.md).
+    Equal digests are one computation, in any process and on any machine (docs/trust/proof.md).
     """
 
     digest: str = ""  # "" where it is undecided

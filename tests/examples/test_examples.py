@@ -1,4 +1,4 @@
-"""The commands of docs/examples.md, and of the README, print what these say.
+"""The commands of docs/use/examples.md, and of the README, print what these say.
 
 They run in this process, and those of SLOW, in processes of their own, with `make deep`. Of these,
 the site that `bisect` names is flipped here, and the program that `reduce` reduces is run.
@@ -22,7 +22,7 @@ import engine
 from parity_tests.cli import app
 
 FOLDER = write_notebooks.FOLDER
-PAGE = (FOLDER.parent / "examples.md").read_text("utf-8")
+PAGE = (FOLDER.parent / "use" / "examples.md").read_text("utf-8")
 SLOW = ("constparity bisect ", "constparity reduce ", "cat report.py", "python report.py")
 SHOWN = [*blocks("examples.md", "console"), *blocks("../README.md", "console")]
 BLOCKS = [pytest.param(each, id=each[0][0]) for each in map(commands_in, SHOWN)]
@@ -133,9 +133,9 @@ def test_the_program_that_is_reduced_drifts(inside):
 
 def test_every_example_is_on_the_page():
     scripts = {each.name for each in FOLDER.glob("*.py")}
-    assert set(re.findall(r"^```\{literalinclude\} examples/(.+)$", PAGE, re.M)) == scripts
+    assert set(re.findall(r"^```\{literalinclude\} \.\./examples/(.+)$", PAGE, re.M)) == scripts
     commands = " ".join(command for block in BLOCKS for command, *_ in block.values[0])
     assert {each for each in scripts if each in commands} == scripts
     notebooks = {each.name for each in FOLDER.glob("*.ipynb")}
-    assert set(re.findall(r"\(examples/(\w+\.ipynb)\)", PAGE)) == notebooks
+    assert set(re.findall(r"\(\.\./examples/(\w+\.ipynb)\)", PAGE)) == notebooks
     assert {each.name for each in FOLDER.iterdir() if each.is_file()} == scripts | notebooks

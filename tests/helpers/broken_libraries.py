@@ -11,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 DOCS = Path(__file__).parents[2] / "docs"
-PAGE = DOCS / "libraries_that_broke.md"
+PAGE = DOCS / "understand" / "libraries_that_broke.md"
 ROWS = tomllib.loads((DOCS / "libraries_that_broke.toml").read_text())["row"]
 
 _HEAD = """\
@@ -20,12 +20,12 @@ _HEAD = """\
 Breakages of libraries by JAX's work on constants, with the flag off: the class of jaxprs that was
 merged in 0.11.0, and constants that moved from `constvars` to `invars` in 0.11.1. The flip itself
 breaks catalyst and fixes numpyro. In the last three rows nothing of the library reads constants.
-The errors and their fixes: [migrating](migrating.md#jax-011-and-newer-whatever-the-flag).
+The errors and their fixes: [migrating](../use/migrating.md#jax-011-and-newer-whatever-the-flag).
 
 Each row is the last release before its fix, read with `constparity lint`; *fix* says whether
-`--fix` rewrites the lines. [libraries_that_broke.toml](libraries_that_broke.toml) has these lines,
-what the library's tests said before and after the fix, and its pattern in a few lines of our own,
-which a test lints, runs on the JAX at hand, and runs again after `--fix`.
+`--fix` rewrites the lines. [libraries_that_broke.toml](../libraries_that_broke.toml) has these
+lines, what the library's tests said before and after the fix, and its pattern in a few lines of
+ours, which a test lints, runs on the JAX at hand, and runs again after `--fix`.
 
 A run on one release does not name what the next one removes: the eight patterns pass on 0.10.2 in
 each mode of pytest. On 0.12.0.1 a grid calls each a new failure, with exception and line

@@ -5,9 +5,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+PARTS = ("use", "understand", "trust", "carry_on")
 PAGES = [
     *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
     *sorted(DOCS.glob("*.md")),
+    *sorted(each for part in PARTS for each in (DOCS / part).glob("*.md")),
     *sorted(DOCS.glob("examples/**/*.md")),
 ]
 # Commands of shell that no test types, by how they begin, and why.
@@ -43,14 +45,20 @@ def all_blocks(page):
     return found
 
 
+def page_named(page):
+    """The file of a page, named as from docs/ or from the part that it is in."""
+    [found] = {file for part in ("", *PARTS) if (file := DOCS / part / page).exists()}
+    return found
+
+
 def blocks(page, language):
-    """The blocks of a page, named as from docs/, in one language."""
-    return [text for each, text in all_blocks(DOCS / page) if each == language]
+    """The blocks of a page of docs/, or of a part of it, in one language."""
+    return [text for each, text in all_blocks(page_named(page)) if each == language]
 
 
 def excerpt(page, begins):
     """The one block of a page that begins with a text."""
-    [found] = [text for _, text in all_blocks(DOCS / page) if text.startswith(begins)]
+    [found] = [text for _, text in all_blocks(page_named(page)) if text.startswith(begins)]
     return found
 
 

@@ -1,4 +1,4 @@
-"""The interpreter of docs/migrating.md evaluates other programs than its own, in both forms."""
+"""The interpreter of docs/use/migrating.md evaluates other programs than its own, in both forms."""
 
 from functools import partial
 

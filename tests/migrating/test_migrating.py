@@ -1,4 +1,4 @@
-"""docs/migrating.md is what its programs say, on the JAX at hand."""
+"""docs/use/migrating.md is what its programs say, on the JAX at hand."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Write docs/migrating.md from the programs in docs/migrating/, and what they say on each JAX.
+"""Write docs/use/migrating.md from the programs in docs/migrating/, and what they say on each JAX.
 
     python tests/migrating/write_migrating.py .venv/bin/python .venv-jax0.12.0.1/bin/python
 
@@ -21,7 +21,7 @@ import warnings
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE, PROGRAMS = DOCS / "migrating.md", DOCS / "migrating"
+PAGE, PROGRAMS = DOCS / "use" / "migrating.md", DOCS / "migrating"
 SEEN = PROGRAMS / "seen.json"
 _LENGTH = 60  # of an error in a table
 _HOME = re.compile(r"^(\w+\.)+(?=\w+: )")
@@ -166,7 +166,7 @@ Run the command again with the flag off: `JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 p
   of libraries](#{authors_anchor}).
 - **It fails as before, and worked on JAX 0.10.** You met what changed in the same work whatever the
   flag: [JAX 0.11 and newer](#{releases_anchor}). It hits who reads jaxprs, and
-  [broke these libraries](libraries_that_broke.md).
+  [broke these libraries](../understand/libraries_that_broke.md).
 
 Authors of libraries, in this order; the tables have the code of [lint](lint.md#the-rules) that
 names the line:
@@ -190,7 +190,7 @@ Set the flag in the environment, before Python starts; `jax.config.update` is
 JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=0 python train.py
 ```
 
-The flag will [go one day](after-the-flag.md). For one function, and after that day,
+The flag will [go one day](../understand/after-the-flag.md). For one function, and after that day,
 `engine.jit(f, constants="legacy")` is the form of before ([the library](guide-library.md)). Against
 what JAX 0.11 changed, `jax<0.11` helps for a while, and holds back all who install your library. To
 find the line of yours that is to blame, or all captured arrays:
@@ -224,7 +224,7 @@ source, and `jax-both` takes yours as `--constparity-python`.
 
 **I export models.** `jax.export` keeps captured arrays in the file, in both forms. An array that
 several functions capture is in it once for each, and the flip fixes that
-([scorecard](scorecard.md#open-export_copies)).
+([scorecard](../understand/scorecard.md#open-export_copies)).
 """
 
 
@@ -300,7 +300,7 @@ def _section(name, seen):
     *causes, fix = text.split("\n\n")
     yield from (f"### {heading(name)}", "")
     yield from _seen(name, seen)
-    program = f"[Whole program](migrating/{name}.py)."
+    program = f"[Whole program](../migrating/{name}.py)."
     fix = textwrap.fill(f"**Fix.** {fix} {program}", 100, break_on_hyphens=False)
     yield from ("\n\n".join(causes), "", fix, "")
     if name not in IN_WORDS:
@@ -310,7 +310,7 @@ def _section(name, seen):
 def _whole(seen):
     _, text, *_ = sources(WHOLE)
     [said] = {flags[flag][WHOLE]["fixed"] for flags in seen["said"].values() for flag in "01"}
-    program = f"[{WHOLE}.py](migrating/{WHOLE}.py)"
+    program = f"[{WHOLE}.py](../migrating/{WHOLE}.py)"
     yield from (f"{heading(WHOLE)}. Copy it, without its model:", f"{program}.", "", text)
     yield from ("", "It compares itself with a model of its own. On all of these it says:", "")
     yield from ("```text", said, "```", "")

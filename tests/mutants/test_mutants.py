@@ -1,4 +1,4 @@
-"""Every planted fault is caught, by the metric that has to name it, as docs/mutants.md shows.
+"""Every planted fault is caught, by the metric that has to name it, as docs/trust/mutants.md shows.
 
 One test and not one for each mutant: stock JAX and the programs without mutants are measured once,
 and under xdist each worker would measure them again.
@@ -18,5 +18,5 @@ def test_every_mutant_is_caught_and_named_and_the_page_says_so():
     assert [name for name, each in proved.items() if not each.may_be_proved] == []
     page = write_mutants.PAGE.read_text(encoding="utf-8")
     assert write_mutants.page(controls, outcomes) == page, (
-        "docs/mutants.md is not what this run says: python tests/mutants/write_mutants.py"
+        "docs/trust/mutants.md is not what this run says: python tests/mutants/write_mutants.py"
     )

@@ -1,4 +1,4 @@
-"""Writes docs/mutants.md: each planted fault, and the verdict of the tester on it.
+"""Writes docs/trust/mutants.md: each planted fault, and the verdict of the tester on it.
 
 python tests/mutants/write_mutants.py
 """
@@ -6,7 +6,7 @@ python tests/mutants/write_mutants.py
 import os
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent.parent / "docs" / "mutants.md"
+PAGE = Path(__file__).parent.parent.parent / "docs" / "trust" / "mutants.md"
 INTRO = """# Planted faults, and what names them
 
 {caught} of {count} mutants are caught: small faults of our two pipelines, each one function that

@@ -75,7 +75,7 @@ def main() -> None:
     found = {minor(python): versions(python, wanted) for python in pythons}
     print(f"# Versions of {date.today()}: all that the libraries of {LIST.name} install on JAX")
     print(f"# {options.jax} and Python {', '.join(found)}, but JAX, which each environment names.")
-    print(f"# Made by tests/scripts/{Path(__file__).name}; docs/guide-campaigns.md says how.")
+    print(f"# Made by tests/scripts/{Path(__file__).name}; docs/use/guide-campaigns.md says how.")
     print("\n".join(lines(found)))
 
 

@@ -1,4 +1,4 @@
-"""Run JAX's own tests in both modes, and write docs/jax_tests.md from what they became.
+"""Run JAX's own tests in both modes, and write docs/trust/jax_tests.md from what they became.
 
     git clone --depth 1 --branch jax-v0.10.2 https://github.com/jax-ml/jax CHECKOUT
     python tests/scripts/jax_tests.py run CHECKOUT --out RECORDS [--mode MODE] [--most N] FILE...
@@ -32,7 +32,7 @@ from importlib import metadata
 from pathlib import Path
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE, REASONS = DOCS / "jax_tests.md", DOCS / "jax_tests.toml"
+PAGE, REASONS = DOCS / "trust" / "jax_tests.md", DOCS / "jax_tests.toml"
 TOLD, MOST = "JAX_TESTS_TOLD", "JAX_TESTS_MOST"  # environment variables of a run
 FLAG = "simplified_jaxpr_constants"
 ON_CONSTANTS = re.compile(rf"{FLAG}|const_?arg|closed_over|closure|captur|hoist|\bconsts\b")
@@ -272,9 +272,9 @@ HEAD = """\
 # JAX's own tests in both modes
 
 No public job of JAX runs its tests with `jax_use_simplified_jaxpr_constants` on. Here they ran as
-[`pytest --constparity=jax-both`](guide-suites.md#on-stock-jax-both-flags---constparityjax-both)
-runs any suite: on stock JAX with the flag off, then on, compared test by test; what differed ran
-once more. `JAX_NUM_GENERATED_CASES=1`, on a CPU, with as many devices as each file asks for.
+`pytest --constparity=jax-both` runs any suite ([test-suites](../use/guide-suites.md)): on stock JAX
+with the flag off, then on, compared test by test; what differed ran once more.
+`JAX_NUM_GENERATED_CASES=1`, on a CPU, with as many devices as each file asks for.
 """
 SELECTION = """\
 ## Which tests

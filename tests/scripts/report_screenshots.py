@@ -1,4 +1,4 @@
-"""Takes the pictures of the HTML page that docs/report.md shows.
+"""Takes the pictures of the HTML page that docs/use/report.md shows.
 
 .venv/bin/python tests/scripts/report_screenshots.py constparity-report/report.html docs
 """

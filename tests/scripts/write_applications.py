@@ -1,4 +1,4 @@
-"""Write docs/applications.md and its picture from a campaign of the programs in docs/applications/.
+"""Write docs/trust/applications.md and its picture from a campaign of docs/applications/.
 
     constparity campaign docs/applications.toml --store applications.db
     python tests/scripts/ask_applications.py ask answers
@@ -23,7 +23,11 @@ from reports.views.figures import humanise_bytes
 from reports.views.ledger import ledger
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-PAGE, PICTURE, PROGRAMS = DOCS / "applications.md", DOCS / "applications.svg", DOCS / "applications"
+PAGE, PICTURE, PROGRAMS = (
+    DOCS / "trust" / "applications.md",
+    DOCS / "applications.svg",
+    DOCS / "applications",
+)
 NOTES = tomllib.loads((PROGRAMS / "notes.toml").read_text())
 # Before the path of a module.
 _FOLDERS = re.compile(r"/\S*/site-packages/|(?:/\S*/)?docs/applications/")
@@ -35,7 +39,7 @@ HEAD = """\
 # Applications that capture much
 
 Programs of real packages from the package index, as their users write them: each jits a function
-that captures what it does not get as an argument. [applications.toml](applications.toml) is the
+that captures what it does not get as an argument. [applications.toml](../applications.toml) is the
 list. `make applications` makes the environment, runs the campaign and writes this page and its
 picture; this one is of jax {environment}.
 """
@@ -94,7 +98,7 @@ def title(name):
 
 def linked(name):
     """Return the name of a program, which leads to its file."""
-    return f"[{name}]({PROGRAMS.name}/{name}.py)"
+    return f"[{name}](../{PROGRAMS.name}/{name}.py)"
 
 
 def compared(before, after, digits=3):
@@ -315,7 +319,7 @@ def page(rows, where, answers):
         "",
         in_two_sentences(rows),
         "",
-        f"![What the flip gains and costs each program, on a logarithmic axis]({PICTURE.name})",
+        f"![What the flip gains and costs each program, on a logarithmic axis](../{PICTURE.name})",
         "",
         FIGURES,
         *table(rows),

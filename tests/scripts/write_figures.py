@@ -1,4 +1,4 @@
-"""Write docs/figures.md, and the picture docs/benchmarks.svg, from results of `constparity bench`.
+"""Write docs/trust/figures.md and docs/benchmarks.svg from results of `constparity bench`.
 
     constparity bench --report json:first.json
     python tests/scripts/write_figures.py first.json second.json
@@ -74,7 +74,7 @@ def main():
     """Write the page and the picture."""
     benches = [Bench.model_validate_json(Path(each).read_text()) for each in sys.argv[1:]]
     assert benches, __doc__
-    (DOCS / "figures.md").write_text(page(benches))
+    (DOCS / "trust" / "figures.md").write_text(page(benches))
     (DOCS / "benchmarks.svg").write_text(bench_plot.render(benches[0]))
 
 

@@ -1,4 +1,4 @@
-"""The constants note, statement by statement; docs/constants_note.md has the list of these tests.
+"""The constants note, statement by statement; docs/carry_on/constants_note.md lists these tests.
 
 A test's name says which statement it holds, `future` for the handling that the note describes and
 `previous` for the one before it.

@@ -1,6 +1,6 @@
 """JAX's document on exporting: its points on shapes, devices and calling conventions.
 
-docs/export_points.md is the list of these tests.
+docs/carry_on/export_points.md lists these tests.
 
 Source: JAX's document "Exporting and serializing staged-out computations".
 """

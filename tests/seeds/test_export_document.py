@@ -1,6 +1,6 @@
 """JAX's document on exporting, point by point, for each way to export a function.
 
-docs/export_points.md is the list of these tests. test_export_conventions.py has the points on
+docs/carry_on/export_points.md lists these tests. test_export_conventions.py has the points on
 shapes, devices and calling conventions.
 
 Source: JAX's document "Exporting and serializing staged-out computations".

@@ -1,4 +1,4 @@
-"""The examples of JAX's jaxpr documents print as docs/jaxpr_examples.md shows.
+"""The examples of JAX's jaxpr documents print as docs/understand/jaxpr_examples.md shows.
 
 Stock JAX printed that page, in each version that prints something else, so these tests compare both
 of our representations with stock JAX.

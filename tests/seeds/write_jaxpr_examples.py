@@ -1,4 +1,4 @@
-"""Write docs/jaxpr_examples.md: what stock JAX prints for the seeds' examples, in both modes.
+"""Write docs/understand/jaxpr_examples.md: what stock JAX prints for the seeds' examples.
 
     python tests/seeds/write_jaxpr_examples.py PYTHON...
 
@@ -15,12 +15,12 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent.parent
-PAGE = ROOT / "docs" / "jaxpr_examples.md"
+PAGE = ROOT / "docs" / "understand" / "jaxpr_examples.md"
 MODULE = "parity_tests.corpus.seed_jaxprs"
 INTRO = """# The examples of the jaxpr documents, in both representations
 
-What JAX {oldest} prints for the functions of two documents (`func1` to `func13`), "Understanding
-jaxprs" and "JAX internals: The jaxpr language" ([sources.md](sources.md)). The page is written by
+What JAX {oldest} prints for functions of two documents (`func1` to `func13`), "Understanding
+jaxprs" and "JAX internals: The jaxpr language" ([sources](../carry_on/sources.md)). Written by
 `tests/seeds/write_jaxpr_examples.py` with stock JAX; `tests/seeds/test_jaxpr_documents.py` holds
 `engine.make_jaxpr` to it. The functions ending in `_captured` capture an array where those of the
 documents, on today's JAX, stage the operation out. A text with a version beside it is what that JAX

@@ -4,7 +4,7 @@ Each kind of hazard has a function of its name, which finds it. Its docstring ex
 and its look-alike, a program that looks the same and is safe. A hazard is possible, not certain: no
 jaxpr tells whether a NumPy array is written to later.
 
-docs/how_to.md has what a new kind needs. Rules of lint are a subject of their own.
+docs/use/how_to.md has what a new kind needs. Rules of lint are a subject of their own.
 """
 
 from parity_tests.observe.hazards.detection import BuiltOnce as BuiltOnce

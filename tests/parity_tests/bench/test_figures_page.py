@@ -1,4 +1,4 @@
-"""docs/figures.md is of all rows of the benchmark, and has a column for each version of JAX."""
+"""docs/trust/figures.md is of all rows of the benchmark, with a column for each version of JAX."""
 
 import runpy
 from pathlib import Path
@@ -51,6 +51,6 @@ def test_versions_stand_side_by_side_and_what_is_missed_stands_out(script, monke
 
 
 def test_the_page_has_a_table_for_each_row(script):
-    text = (script["DOCS"] / "figures.md").read_text()
+    text = (script["DOCS"] / "trust" / "figures.md").read_text()
     wanted = [f"## Row {number}: {row.title}" for number, row in ROWS.items()]
     assert [line for line in text.splitlines() if line.startswith("## Row")] == wanted

@@ -1,4 +1,4 @@
-"""docs/scorecard.md is what the programs show: of these programs, and on the JAX at hand.
+"""docs/understand/scorecard.md is what the programs show: of these, and on the JAX at hand.
 
 Five lines are run anew here; all of them in `make deep`, on the newest JAX as well. So a release
 that changes a line is seen.
@@ -17,7 +17,7 @@ from reports.documents.scorecard import SIDE_NAMES
 from reports.output.markdown import escape
 from reports.rows import SIDES
 
-PAGE = (FOLDER / "docs" / "scorecard.md").read_text("utf-8")
+PAGE = (FOLDER / "docs" / "understand" / "scorecard.md").read_text("utf-8")
 # One of each kind. "all" has all of them, in three minutes.
 FIVE = (
     "numpy_overwritten_after_call", "captured_and_donated", "committed_outputs",

@@ -18,7 +18,7 @@ from reports.rows import HazardKind
 from reports.rows.flip import READS, TRAITS
 
 KINDS = get_args(HazardKind)
-VERDICTS = Path(__file__).parents[4] / "docs/verdicts.md"
+VERDICTS = Path(__file__).parents[4] / "docs/understand/verdicts.md"
 X = np.ones(64, np.float32)
 HOST, TABLE = np.arange(64, dtype=np.float32), jnp.arange(64.0)
 FIRST, SECOND = (jax.device_put(HOST, device) for device in jax.devices()[:2])
