@@ -222,7 +222,7 @@ def test_make_help_has_each_target():
     assert "\ndist-check         install the wheel on each Python" in done.stdout, done.stderr
 
 
-def test_the_commit_hook_is_make_lint_and_its_tools_have_bounds():
+def test_the_commit_hook_is_make_lint_and_its_tools_are_pinned():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())
     [hook] = [hook for repo in hooks["repos"] for hook in repo["hooks"]]
     assert hook["entry"].split() == ["make", "--silent", "lint"]
@@ -231,8 +231,8 @@ def test_the_commit_hook_is_make_lint_and_its_tools_have_bounds():
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]
-    bounds = {re.match(r"[\w-]+", each)[0]: each for each in extras["dev"]}
-    assert {tool for tool in tools if "<" not in bounds.get(tool, "")} == set()
+    pins = {re.match(r"[\w-]+", each)[0]: each for each in extras["dev"]}
+    assert {tool for tool in tools if "==" not in pins.get(tool, "")} == set()
     assert {"ruff", "mypy", "import-linter"} <= tools
 
 
