@@ -5,15 +5,16 @@ at every call. Here the equations that depend on constants alone (`constant_sear
 out of a program where that is worth it (`choose_results`), and become a program of their own
 whose results are const args of the rest. It runs once, compiled, on the device.
 
-A table of work and the sizes decide what is worth it. Nothing is measured, so the same program is
-cut at the same place everywhere:
+A table of work and the sizes decide what is worth it. Nothing is measured, so a release of JAX cuts
+the same program at the same place everywhere:
 
 - Some equations stay in the program, where a fusion does them for nothing: those that only relabel
   or repeat elements (broadcasts, reshapes, iotas, conversions), and cheap elementwise ones whose
   result is larger than their operands. Elementwise equations on repeated elements stay, too, since
   XLA computes before it repeats; and so does all that is less work than passing a result.
-- A result that the program reads in one transposition alone is passed transposed: a product may
-  take three times as long to read the other order (XLA of jax 0.12.0.1, CPU).
+- A result that the program reads in one transposition alone is passed transposed: since jax 0.11 a
+  product may take six times as long to read the other order (CPU). On 0.10.2 it takes as long, and
+  the kernel for the transposed order is 40 ms more to compile, so it is passed as it is.
 - If little work makes many results from one value (its rows, its elements), the value is passed and
   the program makes the results: each const arg costs time in each call.
 - A result has the width that the program reads: a narrow float that is only widened is passed wide.
@@ -30,6 +31,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -51,12 +53,14 @@ class Limits:
     - `least_operations`: scalar operations that a preamble must save in each call.
     - `least_operations_of_a_result`: scalar operations that a result must save to be passed.
     - `most_of_one_value`: most results that are passed if one value makes them with less work.
+    - `passes_transposed`: whether a result may be passed in the order in which it is read.
     """
 
     extra_bytes: int = 2**20
     least_operations: float = 2**20
     least_operations_of_a_result: float = 2**14
     most_of_one_value: int = 8
+    passes_transposed: bool = jax.__version_info__ >= (0, 11)
 
 
 LIMITS = Limits()
@@ -107,7 +111,7 @@ class _Judge:
         self._embed_threshold = embed_threshold
         self._limits = limits
         self._order = {operation: i for i, operation in enumerate(graph.operations)}
-        self._stays = _staying(graph, limits.least_operations_of_a_result)
+        self._stays = _staying(graph, limits)
         self._expanded: set[Operation] = set()
         self._heap: list[tuple[int, int]] = []
         self._operations = graph.operations
@@ -191,7 +195,7 @@ class _Judge:
         self.demand(operation.reads)
 
 
-def _staying(graph: ConstantGraph, least: float) -> set[Operation]:
+def _staying(graph: ConstantGraph, limits: Limits) -> set[Operation]:
     """Return the operations that stay in the program and take their inputs from the preamble.
 
     The work of a result is the work of the longest chain that leads to it: a sum over all its
@@ -210,7 +214,7 @@ def _staying(graph: ConstantGraph, least: float) -> set[Operation]:
         return known.nbytes
 
     def transposes_a_result(operation: Operation) -> bool:
-        if operation.eqn.primitive.name != "transpose":
+        if operation.eqn.primitive.name != "transpose" or not limits.passes_transposed:
             return False
         [known] = operation.inputs
         return isinstance(known, Computed) and known.operation not in stays and readers[known] == 1
@@ -224,7 +228,7 @@ def _staying(graph: ConstantGraph, least: float) -> set[Operation]:
         if (repetition := _repetition(operation, repetitions)) is not None:
             repetitions[operation] = repetition
         if (
-            chain[operation] < least
+            chain[operation] < limits.least_operations_of_a_result
             or operation in repetitions
             or (
                 name in RELABELLING

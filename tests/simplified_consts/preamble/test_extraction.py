@@ -2,6 +2,7 @@
 
 import gc
 import weakref
+from dataclasses import replace
 from functools import partial
 
 import jax
@@ -358,14 +359,17 @@ def test_a_result_is_passed_as_a_transposition_that_alone_reads_it():
     table = jnp.linspace(0, 3, 64 * 32).reshape(64, 32)
     x = np.ones((1, 32), np.float32)
 
-    def results(fun):
+    def results(fun, *, passes_transposed=True):
         closed_jaxpr = engine.make_jaxpr(fun, constants="simplified")(x)
-        found = extract(closed_jaxpr, 32, limits=ANYTHING).preamble.closed_jaxpr.out_avals
+        limits = replace(ANYTHING, passes_transposed=passes_transposed)
+        found = extract(closed_jaxpr, 32, limits=limits).preamble.closed_jaxpr.out_avals
         return [each.shape for each in found]
 
     assert results(lambda x: x @ jnp.sin(table).T) == [(32, 64)]
     # Read in both orders it is passed once.
     assert results(lambda x: x @ jnp.sin(table).T @ jnp.sin(table)) == [(64, 32)]
+    # Where a product reads either order as fast.
+    assert results(lambda x: x @ jnp.sin(table).T, passes_transposed=False) == [(64, 32)]
 
 
 def test_heavy_work_that_a_call_may_not_reach_stays():
