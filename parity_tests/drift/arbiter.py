@@ -138,6 +138,9 @@ def _results(equation: Any, operands: list[Any], domain: _DoublePrecision) -> Se
         raise NoArbiterError("the program reads the bits of a floating-point value")
     if name in _SCATTERS:
         return [_scattered(equation, operands)]
+    if name == "call_hi_primitive":
+        [primitive] = equation.params.values()
+        raise NoArbiterError(f"{type(primitive).__name__}, a hijax primitive, has a rule in Python")
     if any(bodies_in(equation.params.values())):
         raise NoArbiterError(f"a body of {name}, which the arbiter does not know")
     params = {key: _wide_param(value) for key, value in equation.params.items()}

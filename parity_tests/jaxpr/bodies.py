@@ -1,8 +1,9 @@
 """Bodies: the one table of primitives whose equations have jaxprs among their parameters.
 
 `structure_of` reads the parameters of an equation into a record of its kind: a `Call`, a `Cond`, a
-`While`, a `Scan` or a `LinearSolve`. No other file knows which parameters these are. `bodies_of`
-says for any equation which bodies it has, and which operand each input of a body stands for.
+`While`, a `Scan`, a `LinearSolve` or `Held`. No other file knows which parameters these are.
+`bodies_of` says for any equation which bodies it has, and which operand each input of a body stands
+for.
 """
 
 from __future__ import annotations
@@ -144,7 +145,18 @@ class LinearSolve:
         return [sum(self.const_lengths[:n]) for n in range(len(self.const_lengths))]
 
 
-Structure: TypeAlias = Call | Cond | While | Scan | LinearSolve
+@dataclass(frozen=True)
+class Held:
+    """Bodies that a hijax primitive holds for rules of its own, which may not call them."""
+
+    held: tuple[Any, ...]
+
+    def bodies(self) -> tuple[Body, ...]:
+        """Return the bodies."""
+        return tuple(map(Body, self.held))
+
+
+Structure: TypeAlias = Call | Cond | While | Scan | LinearSolve | Held
 
 
 def _with_constants(body: Any, start: int, count: int) -> Body:
@@ -203,21 +215,40 @@ def _linear_solve(equation: Any) -> LinearSolve:
     return LinearSolve(tuple(equation.params["jaxprs"]), tuple(equation.params["const_lengths"]))
 
 
-def _hijax(equation: Any) -> Call | None:
-    """Read a hijax primitive, the one param: an object that may hold a body or a traced stage.
+_HIJAX = "call_hi_primitive"
+# JAX's hijax primitives that call the one body that they hold, or that a traced stage of theirs
+# holds (jax 0.12.0.1): with `jax_custom_jvp3`, `jax_custom_vjp3` and `jax_remat3` functions with
+# rules for derivatives and checkpointed ones are such primitives.
+_CALL_THEIR_BODY = {"CustomJVPTraced", "CustomVJPTraced", "Fusible", "OptRemat", "RematTraced"}
 
-    With `jax_custom_jvp3`, `jax_custom_vjp3` and `jax_remat3` (jax 0.12.0), functions with rules
-    for derivatives and checkpointed ones are such primitives. One whose body takes other inputs
-    than its operands, as `lax.custom_root`, does more than call it.
-    """
+
+def _hijax(equation: Any) -> Call | Held | None:
+    """Read a hijax primitive, the one param: an object that may hold a body or a traced stage."""
     [primitive] = equation.params.values()
     held = vars(primitive).values()
     found = [value if is_body(value) else getattr(value, "jaxpr", None) for value in held]
-    bodies = [value for value in found if is_body(value)]
-    if len(bodies) != 1:
-        return None
-    operands = len(equation.invars)
-    return Call(bodies[0], operands, is_opaque=len(inner(bodies[0]).invars) != operands)
+    bodies = tuple(value for value in found if is_body(value))
+    if _is_of_jax(primitive) and type(primitive).__name__ in _CALL_THEIR_BODY and len(bodies) == 1:
+        operands = len(equation.invars)
+        return Call(bodies[0], operands, is_opaque=len(inner(bodies[0]).invars) != operands)
+    return Held(bodies) if bodies else None
+
+
+def _is_of_jax(primitive: Any) -> bool:
+    return type(primitive).__module__.partition(".")[0] == "jax"
+
+
+def expands_otherwise(equation: Any) -> bool:
+    """Say whether a hijax primitive may capture arrays, or leave operands unread, when it expands.
+
+    JAX expands such a primitive while it lowers, by Python code: a user's is not known, and
+    `lax.custom_root` has operands that its derivative alone reads (jax 0.12.0.1).
+    """
+    if equation.primitive.name != _HIJAX or isinstance(structure_of(equation), Call):
+        return False
+    [primitive] = equation.params.values()
+    held = vars(primitive).values()
+    return not _is_of_jax(primitive) or any(is_body(each) or callable(each) for each in held)
 
 
 _TABLE: dict[str, Callable[[Any], Structure | None]] = {
@@ -236,7 +267,7 @@ _TABLE: dict[str, Callable[[Any], Structure | None]] = {
     "while": _while,
     "scan": _scan,
     "custom_linear_solve": _linear_solve,
-    "call_hi_primitive": _hijax,
+    _HIJAX: _hijax,
 }
 
 

@@ -20,6 +20,7 @@ from jax.extend import core
 from parity_tests.jaxpr.bodies import (
     Call,
     Cond,
+    Held,
     LinearSolve,
     Scan,
     While,
@@ -223,7 +224,7 @@ class _Walk:
         name, structure = equation.primitive.name, structure_of(equation)
         if name in OF_ONE_OBJECT:
             return self.body(self._alone_of(equation, expanded_alone), operands, used)
-        if structure is None:
+        if structure is None or isinstance(structure, Held):
             by_law = value_of(equation, operands)
             if by_law is not None:
                 return [by_law]

@@ -172,28 +172,45 @@ def test_a_composite_is_read_in_all_releases(name):
     assert bodies.structure_of(equation) == Call(BODY, 3, is_opaque=True)
 
 
-def hijax_equation(operands="x", **held):
+def hijax_equation(name, operands="x", module="jax._src.hijax", **held):
     hijax = SimpleNamespace(name="call_hi_primitive")
-    return SimpleNamespace(
-        primitive=hijax, params={"_prim": SimpleNamespace(**held)}, invars=operands
-    )
+    kind = type(name, (SimpleNamespace,), {"__module__": module})
+    return SimpleNamespace(primitive=hijax, params={"_prim": kind(**held)}, invars=operands)
 
 
-def test_a_hijax_primitive_with_a_body_is_a_call():
+def test_a_hijax_primitive_of_jax_that_calls_its_body_is_a_call():
     """As functions with rules for derivatives are with `jax_custom_jvp3` and others."""
     traced = jax.jit(lambda x: jnp.sin(x) * 2).trace(X)
-    found = bodies.structure_of(hijax_equation(traced=traced, jvp_rule=len, symbolic_zeros=False))
-    assert found == Call(traced.jaxpr, 1)
-    assert bodies.structure_of(hijax_equation("ycx", jaxpr=BODY, policy=None)) == Call(BODY, 3)
-    assert bodies.structure_of(hijax_equation(side="right", dimension=0)) is None
-    assert bodies.bodies_of(hijax_equation(side="right", dimension=0)) == ()
+    jvp = hijax_equation("CustomJVPTraced", traced=traced, jvp_rule=len, symbolic_zeros=False)
+    assert bodies.structure_of(jvp) == Call(traced.jaxpr, 1)
+    remat = hijax_equation("RematTraced", "ycx", jaxpr=BODY, policy=None)
+    assert bodies.structure_of(remat) == Call(BODY, 3)
+    search = hijax_equation("SearchSorted", side="right", dimension=0)
+    assert bodies.structure_of(search) is None
+    assert bodies.bodies_of(search) == ()
+    assert not any(map(bodies.expands_otherwise, (jvp, remat, search)))
 
 
-def test_a_hijax_primitive_whose_body_takes_other_inputs_is_no_plain_call():
-    """`lax.custom_root` is one from jax 0.12.0 on: its solver takes some of the operands."""
-    equation = hijax_equation("aycx", solve_jaxpr=BODY, has_aux=False)
-    assert bodies.structure_of(equation) == Call(BODY, 4, is_opaque=True)
+@pytest.mark.parametrize(
+    "equation",
+    [
+        # `lax.custom_root` from jax 0.12.0 on: some operands are for its derivative alone.
+        hijax_equation("CustomRoot", "aycx", solve_jaxpr=BODY, has_aux=False),
+        # `lax.scan_nocarry`: rows in the place of each operand.
+        hijax_equation("Scan3", "ycx", jaxpr=BODY, length=3),
+        # One of a user may hold a body for its derivative alone, whatever it is called.
+        hijax_equation("RematTraced", "ycx", module="mine", jaxpr=BODY),
+    ],
+    ids=lambda equation: type(equation.params["_prim"]).__name__,
+)
+def test_a_hijax_primitive_that_does_more_than_call_its_body_is_no_call(equation):
+    assert bodies.structure_of(equation) == bodies.Held((BODY,))
     assert bodies.bodies_of(equation) == (bodies.Body(BODY),)
+    assert bodies.expands_otherwise(equation)
+
+
+def test_a_primitive_of_a_user_may_expand_to_anything():
+    assert bodies.expands_otherwise(hijax_equation("Mine", module="mine", scale=2.0))
 
 
 @pytest.mark.parametrize(
