@@ -7,6 +7,8 @@ runs. After the flip, the hazards are also read off the trace of a measurement.
 import json
 import os
 import sys
+import tempfile
+from pathlib import Path
 
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 
@@ -51,6 +53,16 @@ def read_only_copy():
     copy = np.frombuffer(aligned().tobytes(), np.float32)
     assert not copy.flags.writeable
     return copy
+
+
+def mapped(file):
+    """A file of ones, and an array that maps it and can only be read."""
+    np.ones(64, np.float32).tofile(file)
+    return np.memmap(file, np.float32, mode="r")
+
+
+FOLDER = tempfile.TemporaryDirectory()
+FILE = Path(FOLDER.name) / "weights"
 
 
 def adds(captured):
@@ -100,6 +112,10 @@ PROGRAMS = {
     "writeable": adds(WRITEABLE := aligned()),
     "writeable through its base": adds(read_only(HELD)),
     "writeable through nobody's base": adds(read_only(aligned())),
+    "writeable by another view": adds(np.frombuffer(memoryview(HELD).toreadonly(), np.float32)),
+    "a file that is mapped": adds(MAPPED := mapped(FILE)),
+    "of another library": adds(np.from_dlpack(ANYWHERE)),
+    "of a jax.Array": adds(np.asarray(ANYWHERE)),
     "read-only": adds(read_only_copy()),
     "a jax.Array": adds(ANYWHERE),
     "small and writeable": lambda: (lambda x: x[:8] + np.ones(8, np.float32), (X,)),
@@ -163,6 +179,13 @@ def after_overwriting():
     return float(fun(X)[0])
 
 
+def after_writing_to_the_file():
+    fun = jax.jit(lambda x: x + MAPPED)
+    fun(X).block_until_ready()
+    np.memmap(FILE, np.float32, mode="r+")[:] = 7
+    return float(fun(X)[0])
+
+
 def of_measurement(name, build):
     traces = hazards.MeasuredTraces()
     with traces.watching(), guard_of(name):
@@ -181,6 +204,6 @@ if __name__ == "__main__":
     measured = {}
     if sys.argv[1] == "jax-simplified":
         measured = {name: of_measurement(name, build) for name, build in PROGRAMS.items()}
-    runs = {"overwritten": after_overwriting()}
+    runs = {"overwritten": after_overwriting(), "file overwritten": after_writing_to_the_file()}
     runs |= {name: outcome(name, build) for name, build in PROGRAMS.items()}
     print(json.dumps({"hazards": found, "measured": measured, "runs": runs}))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import mmap
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from parity_tests.advice import advice
@@ -24,16 +26,18 @@ def writeable_numpy_array(traced: TracedProgram) -> Iterator[Hazard]:
     """Find captured NumPy arrays that can be written to after the program was traced.
 
     Legacy has inlined the value at tracing. Stock simplified on a CPU may compute in the memory of
-    the array itself, and then sees what is written. Look-alikes: an array that is read-only, or
-    that nobody but the program holds, because it was made while the function was traced.
+    the array itself, and then sees what is written. Look-alikes: an array that is read-only and
+    has its own memory, or that nobody but the program holds, because it was made while the function
+    was traced.
     """
     views = _views(stock_const_args(traced.closed.jaxpr, embed_threshold=traced.embed_threshold))
     for use in traced.uses:
-        if isinstance(use.array.value, np.ndarray) and _can_be_written_to(use.array.value, views):
+        array = use.array.value
+        if isinstance(array, np.ndarray) and (written := _what_can_be_written_to(array, views)):
             yield hazard_of(
                 "writeable NumPy array",
                 use,
-                "if the array is written to after the first call, legacy keeps the value that was "
+                f"if {written} is written to after the first call, legacy keeps the value that was "
                 "traced, and stock simplified on a CPU computes with the new one where the array's "
                 "memory happens to be 64-byte aligned: silently, and not in every run",
                 advice("capture a copy"),
@@ -50,28 +54,37 @@ def _views(values: Iterable[Any]) -> Counter[int]:
     return Counter(id(array.base) for array in links.values())
 
 
-def _can_be_written_to(array: np.ndarray[Any, Any], views: Mapping[int, int]) -> bool:
-    """Say whether the user holds a writeable array on the memory that a captured array uses.
+def _what_can_be_written_to(array: np.ndarray[Any, Any], views: Mapping[int, int]) -> str:
+    """Name what somebody can write to that changes a captured array; "" where nothing is known.
 
     JAX captures a view of the user's array. An array that only this view refers to was made during
     the trace, like `np.ones(9)` inside the traced function, and nobody can write to it any more.
+    Memory of others may be written to by them, whatever their view of it says.
     """
-    base: Any = array.base
-    if base is None:
-        return bool(array.flags.writeable)
-    while isinstance(base, np.ndarray):
+    owner: Any = array.base
+    if owner is None:
+        return "the array" if array.flags.writeable else ""
+    while isinstance(owner, (np.ndarray, memoryview)):
+        if isinstance(owner, memoryview):
+            if not owner.readonly:
+                return "the array"
+            owner = owner.obj
+            continue
         # The loop's own variable and the argument are two references more.
-        if base.flags.writeable and sys.getrefcount(base) > views[id(base)] + 2:
-            return True
-        base = base.base
-    return base is not None and _is_writeable_buffer(base)
+        if owner.flags.writeable and sys.getrefcount(owner) > views[id(owner)] + 2:
+            return "the array"
+        owner = owner.base
+    if isinstance(owner, mmap.mmap):
+        return "the file that it maps"
+    return "" if _never_changes(owner) else "the memory that it is a view of"
 
 
-def _is_writeable_buffer(base: Any) -> bool:
-    try:
-        return not memoryview(base).readonly
-    except TypeError:
-        return False  # memory of JAX, which nobody writes to
+def _never_changes(owner: Any) -> bool:
+    """Say whether memory is immutable by the type of its owner: `bytes`, or memory of JAX."""
+    if owner is None or isinstance(owner, (bytes, jax.Array)):
+        return True
+    # JAX's have no name. NumPy's are of DLPack: memory of another library.
+    return type(owner).__name__ == "PyCapsule" and "NULL" in repr(owner)
 
 
 def captured_and_donated(traced: TracedProgram) -> Iterator[Hazard]:

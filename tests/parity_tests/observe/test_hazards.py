@@ -48,6 +48,10 @@ FORBIDDEN, OF_ARRAY = "INVALID_ARGUMENT: Disallowed", "transfer: aval=ShapedArra
         ("writeable", [WRITEABLE]),
         ("writeable through its base", [WRITEABLE]),
         ("writeable through nobody's base", []),
+        ("writeable by another view", [WRITEABLE]),
+        ("a file that is mapped", [WRITEABLE]),
+        ("of another library", [WRITEABLE]),
+        ("of a jax.Array", []),
         ("read-only", []),
         ("a jax.Array", []),
         ("small and writeable", []),
@@ -92,6 +96,7 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
     ("program", "legacy", "simplified"),
     [
         ("overwritten", 2.0, 8.0),
+        ("file overwritten", 2.0, 8.0),
         ("donated", "uncommitted 0", "INVALID_ARGUMENT: Attempt to donate a"),
         (
             "donated by another on its buffer",
