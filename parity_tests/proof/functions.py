@@ -2,16 +2,21 @@
 
 A function is its code, its defaults, its attributes, what it captures, and the globals that it
 names. A function that an installed package has under its name is its name, for an environment is
-one of the settings of a proof.
+one of the settings of a proof. One that a package's decorator made of a user's is not: its code is
+the package's, and its name and module are the user's (`functools.wraps`).
 """
 
 from __future__ import annotations
 
 import dataclasses
+import dis
 import functools
+import importlib.util
+import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
+from importlib.machinery import ModuleSpec
 from typing import Any
 
 import jax
@@ -47,7 +52,7 @@ def _reaches_array(value: Any, seen: set[int]) -> bool:
     if isinstance(value, types.MethodType):
         held = (value.__func__, value.__self__)
     elif isinstance(value, types.FunctionType):
-        if is_installed(value.__code__) and _is_found(value):
+        if _is_of_a_package(value):
             return False
         defaults = (value.__defaults__, value.__kwdefaults__)
         held = (*_free_values(value).values(), *vars(value).values(), *defaults)
@@ -83,7 +88,7 @@ class _Reading:
             bound = b"" if owner is None else self.value(owner)
             return number("builtin", function.__module__ or "", function.__qualname__, bound)
         code = function.__code__
-        if is_installed(code) and _is_found(function):
+        if _is_of_a_package(function):
             return number("named", function.__module__, function.__qualname__)
         if function in self._within:
             return number("itself", self._within.index(function))
@@ -129,28 +134,50 @@ def is_installed(code: types.CodeType) -> bool:
     return not file.startswith("<") and kind_of_file(file) != "user"
 
 
-def _is_found(function: types.FunctionType) -> bool:
-    """Say whether a function is what its module has under its name."""
+def _is_of_a_package(function: types.FunctionType) -> bool:
+    """Say whether a function is what an installed module has under its name."""
+    module = sys.modules.get(function.__module__)
+    if module is None or _is_users(module) or not is_installed(function.__code__):
+        return False
     try:
-        path = function.__qualname__.split(".")
-        found = functools.reduce(getattr, path, sys.modules[function.__module__])
-    except (AttributeError, KeyError):
+        found = functools.reduce(getattr, function.__qualname__.split("."), module)
+    except AttributeError:
         return False
     return found is function
 
 
 def _is_users(module: types.ModuleType) -> bool:
     """Say whether a module is no part of the environment: a user's file, or made at run time."""
+    if module.__name__ in sys.builtin_module_names:
+        return False
     file = getattr(module, "__file__", None)
     if file is None:
-        return module.__name__ not in sys.builtin_module_names and module.__spec__ is None
+        return _is_of_a_user(module.__spec__)
     return kind_of_file(file) == "user"
+
+
+def _is_of_a_user(spec: ModuleSpec | None) -> bool:
+    """Say whether what is found under the name of a module is no part of the environment."""
+    if spec is None:
+        return True
+    if spec.has_location and spec.origin is not None:
+        return kind_of_file(spec.origin) == "user"
+    folders = spec.submodule_search_locations  # of a package without a file of its own
+    return any(kind_of_file(os.path.join(each, "")) == "user" for each in folders or ())
+
+
+def _may_be_a_users(name: str) -> bool:
+    """Say whether a package or module of the top may be no part of the environment."""
+    module = sys.modules.get(name)
+    return _is_of_a_user(importlib.util.find_spec(name)) if module is None else _is_users(module)
 
 
 _FLAG = "use_simplified_jaxpr_constants"
 
-# What reads a global by a name that is no part of the code.
-_READERS = frozenset({"__import__", "eval", "exec", "globals", "locals", "vars"})
+# What reads a global, or a module, by a name that is no part of the code.
+_READERS = frozenset(
+    {"__import__", "_getframe", "eval", "exec", "globals", "import_module", "locals", "vars"}
+)
 
 
 def _free_values(function: types.FunctionType) -> dict[str, Any]:
@@ -161,6 +188,11 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     for name in sorted(_READERS & names):
         raise UndecidedError(f"a callback that calls {name}")
+    if {"sys", "modules"} <= names:
+        raise UndecidedError("a callback that reads sys.modules")
+    for name in _imported_by(function):
+        if _may_be_a_users(name):
+            raise UndecidedError(f"a callback that imports {name} when it is called")
     texts = {each for code in _codes(function.__code__) for each in code.co_consts} - {None}
     if any(_FLAG in each.lower() for each in names | texts if isinstance(each, str)):
         raise UndecidedError("a callback that reads the flag when it runs")
@@ -169,9 +201,18 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
     for name in names:
         if name in function.__globals__:
             found[f"global {name}"] = function.__globals__[name]
-        elif name in sys.modules and _is_users(sys.modules[name]):
-            found[f"imported {name}"] = sys.modules[name]
     return found
+
+
+def _imported_by(function: types.FunctionType) -> Iterator[str]:
+    """Yield the packages and modules of the top that a function imports when it is called."""
+    for code in _codes(function.__code__):
+        steps = list(dis.get_instructions(code))
+        for level, _, step in zip(steps, steps[1:], steps[2:], strict=False):
+            if step.opname == "IMPORT_NAME":
+                is_relative = level.argval != 0  # its level, then the names that it takes
+                within = function.__globals__.get("__package__")
+                yield str(within if is_relative else step.argval).partition(".")[0]
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:

@@ -1,0 +1,92 @@
+"""Functions as content: whose code is read, and what makes a function undecided."""
+
+import importlib
+import sys
+import textwrap
+
+import pytest
+
+from parity_tests.proof.encodings import encoded
+from parity_tests.proof.functions import encoded_function
+from parity_tests.proof.numbers import UndecidedError
+
+
+@pytest.fixture
+def module(tmp_path, monkeypatch):
+    """Makes a module of the user, `mine`, of a text, and returns it."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "folder").mkdir()
+
+    def make(text, name="mine"):
+        (tmp_path / f"{name}.py").write_text(text)
+        importlib.invalidate_caches()
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return importlib.import_module(name)
+
+    yield make
+    for name in ("mine", "helper"):
+        sys.modules.pop(name, None)
+
+
+def number_of(function):
+    """The number of a function; None where it is undecided."""
+    try:
+        return encoded_function(function, encoded)
+    except UndecidedError:
+        return None
+
+
+@pytest.mark.parametrize(
+    "decorated",
+    [
+        "@np.errstate(all='ignore')",
+        "@np.printoptions(precision=3)",
+        "@contextlib.contextmanager",
+        "@functools.singledispatch",
+        "@functools.wraps(len)",
+        "@jax.named_call",
+    ],
+)
+def test_what_a_packages_decorator_made_of_a_users_function_is_more_than_its_name(
+    module, decorated
+):
+    head = f"import contextlib, functools, jax\nimport numpy as np\n\n\n{decorated}\n"
+    one, two = (
+        number_of(module(f"{head}def host(x):\n    return x * {factor}\n").host)
+        for factor in (1.0, 2.0)
+    )
+    assert one is None or one != two
+
+
+def test_a_function_of_a_package_is_its_name():
+    assert number_of(textwrap.dedent) is not None
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("from helper import K\n    return x * K", "imports helper when it is called"),
+        ("import helper\n    return x * helper.K", "imports helper when it is called"),
+        ("from folder import K\n    return x * K", "imports folder when it is called"),
+        ("from . import K\n    return x * K", "imports mine_package when it is called"),
+        ("import is_not_there\n    return x", "imports is_not_there when it is called"),
+        ("return x * sys.modules['helper'].K", "reads sys.modules"),
+        ("return x * importlib.import_module('helper').K", "calls import_module"),
+    ],
+)
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body, why, is_imported):
+    (host := module(f"import importlib\nimport sys\n\n\ndef host(x):\n    {body}\n").host)
+    host.__globals__["__package__"] = "mine_package"
+    if is_imported:
+        module("K = 1.0\n", "helper")
+        import folder  # noqa: F401
+    with pytest.raises(UndecidedError, match=why):
+        encoded_function(host, encoded)
+    sys.modules.pop("folder", None)
+
+
+def test_a_module_of_python_or_of_a_package_may_be_imported_when_a_function_is_called(module):
+    body = "import math\n    import xmlrpc.client\n    from numpy import linalg\n"
+    made = module(f"def host(x):\n    {body}    return linalg.norm(x) * math.pi\n")
+    assert number_of(made.host) is not None
