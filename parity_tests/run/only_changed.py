@@ -120,7 +120,8 @@ def _measured_otherwise(kept: Campaign, environment: Environment, options: Campa
 def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
     """Say whether the verdict of a row may be that of an unchanged program.
 
-    A program that failed met perhaps a limit, and one that does not repeat itself had bad luck.
+    A program that failed met perhaps a limit, and one that does not repeat itself had bad luck. One
+    that calls Python back reads what no number has: a file, a variable of the environment.
 
     Example::
 
@@ -142,6 +143,8 @@ def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
 def _is_numbered(observation: Observation) -> bool:
     found = observation.numbers
     if found is None or not found.is_one_jit or "" not in found.modules:
+        return False
+    if found.modules[""].callbacks:  # nobody knows which files and variables they read
         return False
     return not (found.jaxpr.undecided or found.modules[""].undecided)
 

@@ -49,6 +49,14 @@ def other_hazard(x):
 def several_jits():
     inner = jax.jit(lambda x: x * HELD)
     return (lambda x: inner(inner(x))), (X,)
+
+def from_a_file(x):
+    with open(__file__) as file:
+        return np.float32(len(file.read())) + x
+
+@program(args=(X,))
+def calls_back(x):
+    return jax.pure_callback(from_a_file, x, x)
 """
 
 
@@ -97,10 +105,11 @@ def test_what_changed_in_its_numbers_values_or_hazards_runs_and_the_rest_is_take
         "other_operation": "",
         "other_hazard": "",
         "several_jits": "",
+        "calls_back": "",
     }
-    assert said == [f"1 of 7 programs unchanged since {created} ({path})"]
+    assert said == [f"1 of 8 programs unchanged since {created} ({path})"]
     assert after.provenance == (
-        f"the verdicts of 1 of 7 programs were taken over: they are unchanged since {created}; "
+        f"the verdicts of 1 of 8 programs were taken over: they are unchanged since {created}; "
         "their times were not measured",
     )
 
@@ -121,10 +130,10 @@ def test_a_verdict_is_taken_over_whole_but_for_times_and_lines_of_a_file_that_ch
 def test_a_row_that_was_taken_over_is_taken_over_again_from_where_it_was_measured(kept, later):
     (_, before), (path, after, _) = kept, later
     again, said = run_on(path.parent / "model.py", only_changed=path)
-    assert said == [f"6 of 7 programs unchanged since {after.created} ({path})"]
+    assert said == [f"6 of 8 programs unchanged since {after.created} ({path})"]
     assert {row.name: row.taken_from for row in again.programs} == {
         row.name: row.taken_from or after.created for row in after.programs
-    } | {"several_jits": ""}
+    } | {"several_jits": "", "calls_back": ""}
     assert again.programs[0].taken_from == before.created
 
 
