@@ -64,7 +64,12 @@ def explain(
         return
     requests = reporting.requests(context)
     options = CampaignOptions(
-        sides=on_sides, python=where, timeout=timeout, steady_calls=0, processes=jobs
+        sides=on_sides,
+        python=where,
+        timeout=timeout,
+        steady_calls=0,
+        processes=jobs,
+        attribute=True,
     )
     result = run_programs(context, chosen, options, display)
     if result is not None:

@@ -22,6 +22,7 @@ from parity_tests.judge.across_flip import (
 from parity_tests.judge.beyond_doubt import is_beyond_doubt
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
+from parity_tests.judge.proofs import part
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -222,7 +223,7 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     read = read_that_changes(flip)
     if drift and drift.cause == "another program":
         read = read or flip.deciding_read
-    if drift and drift.cause not in _OF_XLA and read:
+    if read and not (drift and drift.cause in _OF_XLA):
         yield of_read("outputs", f"outputs are {how}: {outputs.detail}", read)
         return
     yield FlipReason(
@@ -252,6 +253,8 @@ def _weighed(
         return "different", what_differs_too(alike), what_helps(alike)
     if drift and drift.cause == "another program":
         return "different", "", advice("one program")
+    if drift is None and _parts(flip):
+        return "different", "no cause was looked for, and the two forms part", advice("one program")
     is_late = drift is not None and drift.out_of_time
     if beyond and is_late:
         return "different", "", advice("cause not known")
@@ -259,6 +262,12 @@ def _weighed(
     if beyond or (drift and not is_late):
         return "different", "", flip.how_to_find_the_culprit
     return "numerics drift, explained", _within(outputs), advice("fused drift")
+
+
+def _parts(flip: AcrossFlip) -> bool:
+    """Say whether the program is shown to be two programs, by its two forms."""
+    before, after = flip.before, flip.after
+    return before is not None and after is not None and part(before, after)
 
 
 def _within(outputs: Comparison) -> str:

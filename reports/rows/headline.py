@@ -128,10 +128,14 @@ def _question(
 
 
 def _paid(rows: Sequence[ProgramRow], total: str) -> str:
-    """Say what a flip costs programs; nothing where results drift and why is known."""
+    """Say what a flip costs programs; nothing where results drift, whether or not why is known."""
     of, names = f"{len(rows):,} of {total}", listed_names([row.name for row in rows])
     if all(row.flip and row.flip.outcome == "numerics drift, explained" for row in rows):
-        return f"Results drift in {of}, and why is known{names}"
+        is_known = all(
+            row.drift and not any(each.out_of_time for each in row.drift) for row in rows
+        )
+        why = "and why is known" if is_known else "within their rounding"
+        return f"Results drift in {of}, {why}{names}"
     return f"It costs {of} something{names}"
 
 

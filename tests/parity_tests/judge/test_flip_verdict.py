@@ -20,7 +20,9 @@ from reports.rows import (
     MeasuredWith,
     MemoryStats,
     MovedArray,
+    Numbers,
     Observation,
+    ProgramNumber,
     TimeComparison,
 )
 
@@ -206,6 +208,18 @@ def test_rounding_is_drift_that_is_explained_and_names_the_largest_array(rung):
     reason = worst(comparison("outputs", "equal", (leaf("bitwise"), leaf(rung))))
     assert reason.outcome == "numerics drift, explained"
     assert reason.where == "model.py:12"
+
+
+def test_two_computations_are_no_rounding_where_no_cause_was_looked_for():
+    rounding = comparison("outputs", "equal", (leaf("ulp"),))
+    before, after = (
+        observation(side, numbers=Numbers(jaxpr=ProgramNumber(digest=side))) for side in FLIPS[0]
+    )
+    reason = worst(rounding, before=before, after=after)
+    assert (reason.outcome, reason.action) == ("different", advice("one program"))
+    assert "no cause was looked for, and the two forms part" in reason.what
+    reason = worst(rounding, hazards=[HARMLESS, READ])
+    assert (reason.outcome, reason.action) == ("different", "evaluate it")
 
 
 def test_values_beyond_rounding_differ():

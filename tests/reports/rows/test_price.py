@@ -2,7 +2,7 @@
 
 import pytest
 
-from reports.rows import FlipReason, FlipVerdict, ProgramRow, worst_first
+from reports.rows import DriftAttribution, FlipReason, FlipVerdict, ProgramRow, worst_first
 from reports.rows.flip import price_of
 from reports.rows.headline import headline
 
@@ -59,10 +59,20 @@ def test_the_first_line_says_what_costs_most_and_then_what_to_do():
     )
 
 
-def test_results_that_drift_cost_nothing():
-    assert headline([program("drifts", REASONS[-2])]).question.startswith(
-        "flip: yes, at a price. Results drift in 1 of 1 programs, and why is known (drifts). "
+def test_results_that_drift_cost_nothing_and_a_cause_is_known_where_one_was_looked_for():
+    row = program("drifts", REASONS[-2])
+    cause = DriftAttribution(
+        left="jax-legacy", right="jax-simplified", cause="constant folding", evidence="folded"
     )
+    for drift, why in (
+        ((), "within their rounding"),
+        ((cause,), "and why is known"),
+        ((cause.model_copy(update={"out_of_time": True}),), "within their rounding"),
+    ):
+        drifts = row.model_copy(update={"drift": drift})
+        assert headline([drifts]).question.startswith(
+            f"flip: yes, at a price. Results drift in 1 of 1 programs, {why} (drifts). "
+        )
 
 
 @pytest.mark.parametrize(
