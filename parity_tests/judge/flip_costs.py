@@ -39,6 +39,8 @@ _FOLDED = ("device memory of constants", "serialized bytes", "temporary bytes")
 
 # About a millisecond of one core. A smaller folding is a hazard without a price.
 OPERATIONS_PER_CALL = 1e7
+# Scalar operations of a core in a second, where each takes long.
+_FEWEST_A_SECOND = 1e8
 _LARGE = 2**20  # bytes of a result that a call writes at a price
 
 
@@ -147,9 +149,11 @@ def _cause_of(flip: AcrossFlip, stage: TimeMetric) -> tuple[str, str, str]:
     if read := _read_that_costs(flip, stage):
         helps = read[0].fix if read[0].changes_program else flip.how_to_find_the_culprit
         return "", lines_of(read), helps
-    if metric.folding_helps and (folded := flip.hazard("folded by legacy alone")):
+    if metric.folding_helps and (folded := _folded(flip, stage)):
         cause = f"XLA no longer folds {folded[0].gist}" if folded[0].gist else folded[0].what
         return cause, lines_of(folded), folded[0].fix
+    if stage == "first call" and (of_numpy := flip.hazard("writeable NumPy array")):
+        return "NumPy arrays go to the device", lines_of(of_numpy), of_numpy[0].fix
     if not flip.hoisted:
         # Two measurements that agree beyond doubt leave nothing to measure.
         again = flip.how_to_find_the_culprit if flip.times_again else advice("measure again")
@@ -158,6 +162,18 @@ def _cause_of(flip: AcrossFlip, stage: TimeMetric) -> tuple[str, str, str]:
         helps = advice("compile culprit") if stage == "compile" else flip.how_to_find_the_culprit
         return "", flip.largest, helps
     return _cause_in_calls(flip)
+
+
+def _folded(flip: AcrossFlip, stage: TimeMetric) -> tuple[Hazard, ...] | None:
+    """Return the work that XLA folds no more, unless it is too little to take so much longer."""
+    folded = flip.hazard("folded by legacy alone")
+    times = [each.times for each in (flip.before, flip.after) if each and each.times]
+    if not folded or len(times) < 2 or folded[0].operations is None:
+        return folded
+    if stage == "call" and not all(each.call_seconds for each in times):
+        return folded
+    old, new = (_seconds(stage, each) for each in times)
+    return folded if folded[0].operations >= (new - old) * _FEWEST_A_SECOND else None
 
 
 def _cause_in_calls(flip: AcrossFlip) -> tuple[str, str, str]:

@@ -23,6 +23,7 @@ from reports.rows import (
     Numbers,
     Observation,
     ProgramNumber,
+    StageTimes,
     TimeComparison,
 )
 
@@ -315,6 +316,33 @@ def test_a_call_that_is_slower_for_want_of_folding_names_the_line_of_the_work():
     )
     assert reason.where == "model.py:7 (4 MiB of results)"
     assert reason.action == "compute them before"
+
+
+WRITEABLE = DONATED.model_copy(update={"kind": "writeable NumPy array"})
+
+
+@pytest.mark.parametrize(
+    ("operations", "others", "said"),
+    [
+        (8_200, [], ""),
+        (8_200, [WRITEABLE], ": NumPy arrays go to the device"),
+        (10_000_000, [WRITEABLE], ": 3 equations on captured arrays alone"),
+    ],
+)
+def test_work_that_is_too_little_for_the_time_is_not_its_cause(operations, others, said):
+    before, after = (
+        observation(
+            side,
+            times=StageTimes(
+                trace=1, lower=1, compile=1, first_call=seconds, call=None, call_samples=0
+            ),
+        )
+        for side, seconds in zip(FLIPS[0], (0.0006, 0.0021), strict=True)
+    )
+    folded = FOLDED.model_copy(update={"operations": operations})
+    known = {"before": before, "after": after, "hazards": [folded, *others]}
+    reason = worst(times=[time("slower", "first call")], **known)
+    assert reason.what == f"the first call takes 2.00x as long{said}; 1.90x to 2.10x"
 
 
 def test_a_slower_compilation_is_not_laid_to_what_only_a_call_folds():
