@@ -107,7 +107,7 @@ def _seconds(stage: TimeMetric, times: StageTimes) -> float:
     """Return the seconds of a stage that was measured."""
     if stage == "call":
         return statistics.median(times.call_seconds)
-    seconds: float = getattr(times, stage)
+    seconds: float = getattr(times, stage.replace(" ", "_"))
     return seconds
 
 

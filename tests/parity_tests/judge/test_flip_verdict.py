@@ -326,7 +326,7 @@ WRITEABLE = DONATED.model_copy(update={"kind": "writeable NumPy array"})
     [
         (8_200, [], ""),
         (8_200, [WRITEABLE], ": NumPy arrays go to the device"),
-        (10_000_000, [WRITEABLE], ": 3 equations on captured arrays alone"),
+        (1_000_000, [WRITEABLE], ": 3 equations on captured arrays alone"),
     ],
 )
 def test_work_that_is_too_little_for_the_time_is_not_its_cause(operations, others, said):
