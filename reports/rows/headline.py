@@ -77,7 +77,16 @@ def _proof(programs: Sequence[ProgramRow]) -> str:
     if not any(each.claims for each in judged):
         return ""
     proved = sum(answer_of_claims(each.claims) == "proved" for each in judged if each.claims)
-    return f"proof: {proved:,} of {len(judged):,} programs proved one computation"
+    said = f"proof: {proved:,} of {len(judged):,} programs proved one computation"
+    # What a run does not show: it happens in some runs alone.
+    written = sum(
+        any(each.kind == "writeable NumPy array" for each in row.hazards)
+        for row in programs
+        if row.flip is not None and answer_of(row.flip) != "no"
+    )
+    if not written:
+        return said
+    return f"{said}; {written:,} may still break, if a captured NumPy array is written to"
 
 
 def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:

@@ -196,3 +196,22 @@ def test_both_lines_count_the_same_programs():
         "pipelines: constparity's own differ from stock JAX on 1 of 4 programs (b); 2 could not be "
         "compared"
     )
+
+
+def test_programs_that_agree_here_and_capture_an_array_that_is_written_to_may_break():
+    written = Hazard(
+        kind="writeable NumPy array", file="a.py", line=1, array="float32[8]", what="w", fix="f"
+    )
+    proved = Claim(of="jaxpr", answer="proved")
+
+    def row(name, outcome="safe", hazards=()):
+        made = program(name, outcome)
+        flip = made.flip.model_copy(update={"claims": (proved,)})
+        return made.model_copy(update={"flip": flip, "hazards": hazards})
+
+    assert headline([row("a")]).proof == "proof: 1 of 1 programs proved one computation"
+    found = headline([row("a"), row("b", hazards=(written,)), row("c", "different", (written,))])
+    assert found.proof == (
+        "proof: 3 of 3 programs proved one computation; 1 may still break, if a captured NumPy "
+        "array is written to"
+    )
