@@ -52,6 +52,7 @@ from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
 from parity_tests.evidence.values import Value
+from parity_tests.judge.proofs import part
 from parity_tests.judge.sides import FLIPS, mode_of
 from parity_tests.processes.kept_files import keep, kept
 from parity_tests.processes.protocol import Job, to_json
@@ -200,6 +201,8 @@ class _Attribution:
             first = unfolded if unfolded.equation else first
             if first.written:
                 cause, evidence = "another program", f"{_not_one(first)}; {evidence}"
+            elif part(self.drift.left.observation, self.drift.right.observation):
+                cause, evidence = "another program", f"the two forms part; {evidence}"
         elif first.misfit:
             # The modes may write other equations around their bodies, so none is named.
             first = FirstDifference(first.said)

@@ -32,7 +32,7 @@ def equal_to_what_is_folded(x):
 
 
 @program(args=(np.float32(2.0),))
-def a_bug_after_folding(x):
+def other_after_folding(x):
     y = x * jnp.sum(jnp.sin(W @ W))
     return y * 1.001 if SIMPLIFIED else y
 

@@ -100,9 +100,12 @@ def test_arrays_that_a_side_gives_other_bits_of_are_no_arguments(monkeypatch, de
     assert handed.delivered_by("legacy") == ((array,) if delivers else ())
 
 
-def test_a_bug_is_placed_at_its_line_and_not_at_what_is_folded_before(rows):
-    [found] = rows["a_bug_after_folding"].drift
-    assert found.cause == "a bug"
+def test_two_programs_are_no_bug_and_are_placed_at_their_line_and_not_at_what_is_folded_before(
+    rows,
+):
+    [found] = rows["other_after_folding"].drift
+    assert found.cause == "another program"
+    assert found.evidence.startswith("the two forms part; ")
     assert found.line == line_with(PLANTED, "    return y * 1.001 if SIMPLIFIED else y")
 
 

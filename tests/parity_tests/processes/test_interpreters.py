@@ -190,11 +190,11 @@ def test_every_process_of_a_campaign_runs_there(other, monkeypatch, tmp_path):
     monkeypatch.setenv("CONSTPARITY_TEST_MARK", str(tmp_path / "mark"))
     options = CampaignOptions(sides=STOCK, attribute=True, rounds=1, python=other)
     drift, chance = program_file("planted_drift"), program_file("trust/unrepeatable")
-    targets = [f"{drift}:folded", f"{drift}:a_bug_after_folding", f"{chance}:unseeded_at_import"]
+    targets = [f"{drift}:folded", f"{drift}:other_after_folding", f"{chance}:unseeded_at_import"]
     result = run.run(targets, options)
     assert (set(started), len(started) > 8) == ({other}, True)
     *drifts, unseeded = result.programs
-    assert [row.drift[0].cause for row in drifts] == ["constant folding", "a bug"]
+    assert [row.drift[0].cause for row in drifts] == ["constant folding", "another program"]
     assert (unseeded.verdict, bool(unseeded.times)) == ("not repeatable", True)
     measured = [each.measured_with for row in result.programs for each in row.observations]
     assert {each.jax for each in measured} == {describe().jax} == {result.environment.jax}
