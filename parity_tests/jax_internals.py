@@ -8,6 +8,7 @@ would hear of it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -96,3 +97,15 @@ def key_generator(keys: Any) -> Any:
 def kept_arguments(lowered: Any) -> list[int]:
     """Return the numbers of the arguments that a module has: const args come first."""
     return sorted(attribute(attribute(lowered, "_lowering"), "compile_args")["kept_var_idx"])
+
+
+def without_references(closed: Any) -> Any:
+    """Return a closed jaxpr as JAX lowers it: reads and writes of references are values.
+
+    A value that is written over before it is read is gone.
+    """
+    import jax
+
+    path = ("_src", "interpreters", "pxla", "_discharge_refs")
+    discharged, *_ = functools.reduce(attribute, path, jax)(closed)
+    return discharged
