@@ -8,7 +8,6 @@ would hear of it.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -106,6 +105,8 @@ def without_references(closed: Any) -> Any:
     """
     import jax
 
-    path = ("_src", "interpreters", "pxla", "_discharge_refs")
-    discharged, *_ = functools.reduce(attribute, path, jax)(closed)
+    lowering: Any = jax
+    for name in ("_src", "interpreters", "pxla"):
+        lowering = attribute(lowering, name)
+    discharged, *_ = attribute(lowering, "_discharge_refs")(closed)
     return discharged
