@@ -96,3 +96,17 @@ def key_generator(keys: Any) -> Any:
 def kept_arguments(lowered: Any) -> list[int]:
     """Return the numbers of the arguments that a module has: const args come first."""
     return sorted(attribute(attribute(lowered, "_lowering"), "compile_args")["kept_var_idx"])
+
+
+def without_references(closed: Any) -> Any:
+    """Return a closed jaxpr as JAX lowers it: reads and writes of references are values.
+
+    A value that is written over before it is read is gone.
+    """
+    import jax
+
+    lowering: Any = jax
+    for name in ("_src", "interpreters", "pxla"):
+        lowering = attribute(lowering, name)
+    discharged, *_ = attribute(lowering, "_discharge_refs")(closed)
+    return discharged

@@ -57,8 +57,8 @@ def prove(
         bool,
         typer.Option(
             "--numbers",
-            help="Print a line for each program: its name and the digests of its two forms, "
-            "separated by tabs.",
+            help="Print a line for each program, separated by tabs: its name and the digests of "
+            "its two forms, undecided where it is, and - where it failed.",
             rich_help_panel=RARE,
         ),
     ] = False,
@@ -148,8 +148,14 @@ def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
 
 
 def _print_numbers(proofs: Proofs) -> None:
-    """Print the digests of modules, or of jaxprs where modules are undecided; "-" for none."""
+    """Print the digests of jaxprs, or of modules where jaxprs are undecided.
+
+    An undecided program has none: the digest of its module may lack what it is undecided for.
+    """
     for program in proofs.programs:
         known = [each for each in program.claims if each.before and each.after]
-        digests = (known[0].before, known[0].after) if known else ("-", "-")
+        if program.answer == "undecided":
+            digests = ("undecided", "undecided")
+        else:
+            digests = (known[0].before, known[0].after) if known else ("-", "-")
         sys.stdout.write("\t".join((program.name, *digests)) + "\n")

@@ -23,7 +23,7 @@ from reports.rows import (
 )
 from reports.rows.claims import Answer, Claim, Evaluated, OtherBits, PartedPlace, answer_of
 from reports.rows.flip import TRAITS
-from reports.rows.observation import ProgramNumber
+from reports.rows.observation import Numbers, ProgramNumber
 
 
 def breaking(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
@@ -49,13 +49,8 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     one, two = before.numbers, after.numbers
     if one is None or two is None:
         return ()
-    types = one.types, two.types
-    of_jaxpr = claim("jaxpr", "", one.jaxpr, two.jaxpr, types)
-    modules = [
-        claim("module", each, one.modules[each], two.modules[each], types)
-        for each in one.modules
-        if each in two.modules
-    ]
+    of_jaxpr = claim("jaxpr", "", one, two)
+    modules = [claim("module", each, one, two) for each in one.modules if each in two.modules]
     of_stock = all(each.side.startswith("jax-") for each in (before, after))
     if not of_stock:
         of_jaxpr = of_jaxpr.model_copy(update={"decides": False})
@@ -133,41 +128,68 @@ def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     )  # fmt: skip
 
 
-def claim(
-    of: Literal["jaxpr", "module"],
-    platform: str,
-    before: ProgramNumber,
-    after: ProgramNumber,
-    types: tuple[str, str],
-) -> Claim:
-    """Return what two numbers say of a program; `types` are those of its arguments and results.
+def claim(of: Literal["jaxpr", "module"], platform: str, before: Numbers, after: Numbers) -> Claim:
+    """Return what the numbers of two forms say of their jaxprs, or of their modules.
 
     Example::
 
-        claim("jaxpr", "", legacy, simplified, (types, types)).answer == "proved"
+        claim("jaxpr", "", legacy, simplified).answer == "proved"
     """
-    answer, reason = _answer(before, after, types)
+    is_jaxpr = of == "jaxpr"
+    one, two = (each.jaxpr if is_jaxpr else each.modules[platform] for each in (before, after))
+    answer, reason = _answer((before, after), one, two)
     return Claim(
         of=of, platform=platform, answer=answer, reason=reason,
-        before=before.digest, after=after.digest, operations=before.operations,
-        constants=before.constants, bodies=before.bodies, effects=before.effects,
+        before=one.digest, after=two.digest, operations=one.operations,
+        constants=one.constants, bodies=one.bodies, effects=one.effects,
     )  # fmt: skip
 
 
 def _answer(
-    before: ProgramNumber, after: ProgramNumber, types: tuple[str, str]
+    forms: tuple[Numbers, Numbers], before: ProgramNumber, after: ProgramNumber
 ) -> tuple[Answer, str]:
-    if types[0] != types[1]:
-        return "refuted", f"its type was {types[0]} and is {types[1]}"
+    if apart := _types_apart(*forms):
+        return "refuted", apart
     if before.undecided or after.undecided:
         return "undecided", before.undecided or after.undecided
     if before.digest == after.digest or (before.by_calls and before.by_calls == after.by_calls):
-        return "proved", ""
+        unknown = _unknown_of_trees(*forms)
+        return ("undecided", unknown) if unknown else ("proved", "")
     # Calls that are not expanded count their effects as one.
     is_expanded = not (before.by_calls or after.by_calls)
     if is_expanded and before.effects != after.effects:
         return "refuted", f"it had {before.effects} effects and has {after.effects}"
     return "parted", "the numbers differ"
+
+
+_MOST_OF_TYPES = 120  # characters of each
+_BEFORE_APART = 30
+
+
+def _types_apart(before: Numbers, after: Numbers) -> str:
+    """Say where the types of two forms part as they are printed; "" where they do not."""
+    one, two = before.types, after.types
+    if one == two:
+        return ""
+    both = zip(one, two, strict=False)
+    first = next((n for n, (a, b) in enumerate(both) if a != b), min(len(one), len(two)))
+    return f"its type was {_around(one, first)} and is {_around(two, first)}"
+
+
+def _around(text: str, place: int) -> str:
+    """Return a long text from a little before a place on."""
+    start = 0 if len(text) <= _MOST_OF_TYPES else max(0, place - _BEFORE_APART)
+    end = start + _MOST_OF_TYPES
+    return f"{'...' * (start > 0)}{text[start:end]}{'...' * (end < len(text))}"
+
+
+def _unknown_of_trees(before: Numbers, after: Numbers) -> str:
+    """Say why the trees of two forms, which are printed alike, may differ; "" if they do not."""
+    if before.tree_undecided or after.tree_undecided:
+        return before.tree_undecided or after.tree_undecided
+    if before.tree != after.tree:
+        return "what the tree of its results holds is printed alike, and is not proved the same"
+    return ""
 
 
 def place_apart(

@@ -16,6 +16,7 @@ from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
 from parity_tests.observe.jit_on_side import is_ours
+from parity_tests.observe.result_types import digest_of_tree, types_of
 from parity_tests.observe.stages import Lowered, Traced
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
@@ -37,10 +38,8 @@ def numbers_of(traced: Traced) -> Numbers:
 
         numbers_of(stages.trace(built, None)).jaxpr.digest
     """
-    jaxpr, tree = traced.traced.jaxpr, jax.tree.structure(traced.traced.out_info)
-    return Numbers(
-        jaxpr=number_of_jaxpr(jaxpr, traced.built.own.options), types=types_of(jaxpr, tree)
-    )
+    tree = jax.tree.structure(traced.traced.out_info)
+    return numbers_of_jaxpr(traced.traced.jaxpr, tree, traced.built.own.options)
 
 
 def with_modules(numbers: Numbers, lowered: Lowered, platforms: Sequence[str] = ()) -> Numbers:
@@ -59,11 +58,17 @@ def with_modules(numbers: Numbers, lowered: Lowered, platforms: Sequence[str] = 
     return numbers.model_copy(update={"modules": modules})
 
 
-def number_of_jaxpr(
-    closed_jaxpr: Any, options: Mapping[str, Any] = MappingProxyType({})
-) -> ProgramNumber:
-    """Return the number of a program's jaxpr, with JAX's settings and the program's jit options."""
-    return _row(partial(numbered_jaxpr, closed_jaxpr), options)
+def numbers_of_jaxpr(
+    closed_jaxpr: Any, tree: Any, options: Mapping[str, Any] = MappingProxyType({})
+) -> Numbers:
+    """Return the numbers of a jaxpr whose results are a tree, with JAX's settings and options."""
+    digest, undecided = digest_of_tree(tree)
+    return Numbers(
+        jaxpr=_row(partial(numbered_jaxpr, closed_jaxpr), options),
+        types=types_of(closed_jaxpr, tree),
+        tree=digest,
+        tree_undecided=undecided,
+    )
 
 
 def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str = "") -> Numbered:
@@ -138,24 +143,6 @@ def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNum
         callbacks=found.callbacks,
         writers=found.writers,
     )
-
-
-def types_of(closed_jaxpr: Any, tree: Any) -> str:
-    """Return the types of a program's arguments and results, and the tree of its results."""
-    inputs, outputs = (
-        ", ".join(str(aval) for aval in avals)
-        for avals in (closed_jaxpr.in_avals, closed_jaxpr.out_avals)
-    )
-    return f"{inputs} -> {outputs} {tree}" + "".join(_fields(tree))
-
-
-def _fields(tree: Any) -> Iterator[str]:
-    """Yield the fields of each named tuple, of which a tree prints the name alone."""
-    data = tree.node_data()
-    if data and hasattr(data[0], "_fields"):
-        yield f" {data[0].__name__}({', '.join(data[0]._fields)})"
-    for child in tree.children():
-        yield from _fields(child)
 
 
 def steps_of(found: Numbered) -> Iterator[NumberedStep]:

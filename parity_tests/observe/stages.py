@@ -22,6 +22,7 @@ import jax
 from jax.interpreters import mlir
 
 from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jax_internals import without_references
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.jaxpr.work import ConstantWork, constant_work, equations_at_work
@@ -310,9 +311,11 @@ def _held_to_side(
 def _live_captured(
     live: Any, facts: counts.JaxprFacts, module: stablehlo.ModuleCounts, embed_threshold: int
 ) -> int:
-    """Count the captured arrays that are left when dead code is gone."""
+    """Count the captured arrays that are left when dead code is gone, writes to references too."""
     if module.const_args >= len(facts.captured):
         return len(facts.captured)
+    if live.effects:
+        live = live_part(without_references(live))
     return len(counts.count(live, embed_threshold=embed_threshold, only_read=True).captured)
 
 

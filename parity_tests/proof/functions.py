@@ -181,10 +181,7 @@ _READERS = frozenset(
 
 
 def _free_values(function: types.FunctionType) -> dict[str, Any]:
-    """Return what a function captures and the globals that its code names, inner code included.
-
-    A name that is only an attribute's may be among them: it does no harm.
-    """
+    """Return what a function captures and the globals that its code names, inner code included."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     for name in sorted(_READERS & names):
         raise UndecidedError(f"a callback that calls {name}")
@@ -198,10 +195,19 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
         raise UndecidedError("a callback that reads the flag when it runs")
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     found = {f"captured {name}": cell.cell_contents for name, cell in cells}
-    for name in names:
+    for name in _globals_named(function):
         if name in function.__globals__:
             found[f"global {name}"] = function.__globals__[name]
     return found
+
+
+def _globals_named(function: types.FunctionType) -> set[str]:
+    return {
+        each.argval
+        for code in _codes(function.__code__)
+        for each in dis.get_instructions(code)
+        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    }
 
 
 def _imported_by(function: types.FunctionType) -> Iterator[str]:

@@ -90,6 +90,8 @@ CALLEES = {
     "stablehlo.custom_call": "called_computations",
 }
 
+# Its result is its operand in another memory, and JAX marks it only to have XLA keep it.
+_PLACEMENT = "annotate_device_placement"
 _EFFECTS = frozenset(f"stablehlo.{name}" for name in _names("infeed outfeed recv rng send"))
 
 
@@ -100,6 +102,8 @@ def has_rule(name: str) -> bool:
 
 def has_effect(name: str, attributes: Mapping[str, str]) -> bool:
     """Say whether an operation does more than compute its results from its operands."""
+    if attributes.get("call_target_name", "").strip('"') == _PLACEMENT:
+        return False
     return name in _EFFECTS or attributes.get("has_side_effect") == "true"
 
 

@@ -144,9 +144,13 @@ def _is_numbered(observation: Observation) -> bool:
     found = observation.numbers
     if found is None or not found.is_one_jit or "" not in found.modules:
         return False
+<<<<<<< HEAD
     if found.modules[""].callbacks:  # nobody knows which files and variables they read
         return False
     return not (found.jaxpr.undecided or found.modules[""].undecided)
+=======
+    return not (found.tree_undecided or found.jaxpr.undecided or found.modules[""].undecided)
+>>>>>>> fixb
 
 
 def _is_unchanged(row: ProgramRow, sides: Mapping[Side, Recorded], detects: Side | None) -> bool:
@@ -169,6 +173,7 @@ def _is_same(kept: Observation, found: Observation) -> bool:
         kept.arguments == found.arguments
         and kept.measured_with == found.measured_with
         and one.types == two.types
+        and one.tree == two.tree
         and one.jaxpr.digest == two.jaxpr.digest
         and one.modules[""].digest == two.modules[""].digest
     )

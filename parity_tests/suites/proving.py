@@ -24,7 +24,7 @@ from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.failures import it_raised
 from parity_tests.observe.hazards.detection import of_trace
 from parity_tests.observe.hazards.traced_program import program_of_form
-from parity_tests.observe.numbers import number_of_jaxpr, numbered_jaxpr, steps_of, types_of
+from parity_tests.observe.numbers import numbered_jaxpr, numbers_of_jaxpr, steps_of
 from parity_tests.own_jit import options_in
 from parity_tests.suites.describing import captured_arrays, describe
 from parity_tests.suites.recording import Recorder, Seen
@@ -148,9 +148,7 @@ def _undecided(reason: str) -> Claim:
 
 def _claim(before: TracedForm, after: TracedForm) -> Claim:
     """Return the claim of two traces of a function, which have the jit options in common."""
-    types = types_of(*before), types_of(*after)
-    numbers = [number_of_jaxpr(each.closed_jaxpr) for each in (before, after)]
-    return claim("jaxpr", "", numbers[0], numbers[1], types)
+    return claim("jaxpr", "", numbers_of_jaxpr(*before), numbers_of_jaxpr(*after))
 
 
 def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProof:

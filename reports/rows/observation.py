@@ -230,7 +230,9 @@ class Numbers(Row):
     """
 
     jaxpr: ProgramNumber
-    types: str = ""  # of the arguments and the results, and the tree of these
+    types: str = ""  # of the arguments and the results, and the tree of these as it is printed
+    tree: str = ""  # the digest of that tree with the functions and objects that it holds
+    tree_undecided: str = ""  # what in the tree has no rule
     modules: dict[str, ProgramNumber] = Field(default_factory=dict)
     is_one_jit: bool = True
 

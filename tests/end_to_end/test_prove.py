@@ -400,6 +400,13 @@ def test_numbers_are_lines_of_tabs(tmp_path, capsys):
     assert (code, name, before == after, len(before)) == (0, "proved", True, 32)
 
 
+def test_an_undecided_program_has_no_numbers(tmp_path, capsys):
+    (tmp_path / "programs.py").write_text(PROGRAMS)
+    name = "with_a_callback_that_reads_the_flag"
+    code = app.main(["prove", f"{tmp_path}/programs.py:{name}", "--numbers", "-q"])
+    assert (code, capsys.readouterr().out) == (2, f"{name}\tundecided\tundecided\n")
+
+
 @pytest.mark.parametrize(
     ("option", "said"),
     [

@@ -23,6 +23,8 @@ from parity_tests.observe.reads.recorder import Reads, left_in
 from parity_tests.observe.reads.recording import reads_reaching, recording
 from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
+from parity_tests.proof.encodings import encoded
+from parity_tests.proof.numbers import number
 from reports.rows import Hazard, HazardKind
 
 _GUARDS = {
@@ -296,4 +298,16 @@ class _Walk(Domain[Hashable]):
             for name, value in equation.params.items()
             if name not in _COUNTS and (not has_bodies or isinstance(value, _SIMPLE))
         }
-        return tuple(f"{name}={_ADDRESS.sub('', repr(kept[name]))}" for name in sorted(kept))
+        return tuple(f"{name}={_said(kept[name])}" for name in sorted(kept))
+
+
+def _said(value: Any) -> str:
+    """Return what a param says; functions are told apart by their code, as far as that is known."""
+    text = repr(value)
+    without = _ADDRESS.sub("", text)
+    if without == text:
+        return text
+    try:
+        return f"{without} {number(encoded(value)).hex()}"
+    except Exception:  # noqa: BLE001 - it has no rule, or is the user's and raises what it likes
+        return without

@@ -4,7 +4,7 @@ import pytest
 
 from parity_tests.advice import advice
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.proofs import NOT_ONE_JIT, NOT_RUN, breaking, contradiction, need_run
+from parity_tests.judge.proofs import NOT_ONE_JIT, NOT_RUN, breaking, claim, contradiction, need_run
 from parity_tests.judge.sides import FLIPS
 from parity_tests.judge.verdict import RowDraft, conclude
 from reports.rows import (
@@ -60,6 +60,33 @@ def numbered(side, writers=0):
 )
 def test_a_proved_program_runs_where_a_run_tells_more_than_its_contract(hazards, writers, due):
     assert need_run(numbered(BEFORE, writers), hazards) == due
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "answer", "reason"),
+    [
+        ({"tree": "f"}, {"tree": "f"}, "proved", ""),
+        ({"tree": "f"}, {"tree": "g"}, "undecided", "what the tree of its results holds is "),
+        ({"tree": "f"}, {"tree_undecided": "an object"}, "undecided", "an object"),
+        ({"types": "-> f"}, {"types": "-> g"}, "refuted", "its type was -> f and is -> g"),
+    ],
+)
+def test_trees_that_are_printed_alike_are_proved_by_their_digests_and_never_refuted(
+    one, two, answer, reason
+):
+    number = ProgramNumber(digest="d")
+    found = claim("jaxpr", "", *(Numbers(jaxpr=number, **each) for each in (one, two)))
+    assert found.answer == answer
+    assert found.reason.startswith(reason)
+
+
+def test_of_long_types_only_the_place_where_they_part_is_told():
+    one, two = ("x" * 1000 + each + "y" * 1000 for each in ("one", "two"))
+    number = ProgramNumber(digest="d")
+    reason = claim("jaxpr", "", *(Numbers(jaxpr=number, types=each) for each in (one, two))).reason
+    assert reason.startswith(f"its type was ...{'x' * 30}oneyy")
+    assert f" and is ...{'x' * 30}twoyy" in reason
+    assert len(reason) < 300
 
 
 def told(*hazards):

@@ -144,6 +144,17 @@ def test_scalars_and_parameters_count():
     assert not is_same_program(trace(lambda x: x**2, False), trace(lambda x: x**3, True))
 
 
+def test_callbacks_count_by_their_code_and_what_they_capture():
+    def trace(factor, simplified):
+        out = jax.ShapeDtypeStruct((), "float32")
+        return closed_in(
+            lambda x: jax.pure_callback(lambda y: y * factor, out, x), 1.0, simplified=simplified
+        )
+
+    assert is_same_program(trace(2, False), trace(2, True))
+    assert not is_same_program(trace(2, False), trace(3, True))
+
+
 @pytest.fixture(scope="module")
 def imported():
     with recorded_import(str(PROGRAMS)):

@@ -133,6 +133,21 @@ def test_an_array_that_nothing_reads_need_not_be_passed():
     assert prove("legacy", facts(**LEGACY), module("2.0", 0), live_captured=0).holds
 
 
+def written_over(x):
+    reference = jax.new_ref(x)
+    reference[...] = TABLE
+    reference[...] = x + 1
+    return reference[...]
+
+
+@pytest.mark.parametrize("fun", [written_over, lambda x: jax.jit(written_over)(x) * 2])
+def test_an_array_that_is_written_over_in_a_reference_need_not_be_passed(fun):
+    marked = program(args=(np.ones(77, np.float32),))(fun)
+    observation = measure.measure(from_function(marked, "here:f"), HERE).observation
+    assert observation.failure is None
+    assert observation.proof.holds
+
+
 # -- the flag set at run time ----------------------------------------------------------------------
 
 # JAX reads its flag at import, for the literals that it allows and for whether it hoists, and again

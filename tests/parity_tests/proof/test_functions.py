@@ -58,6 +58,11 @@ def test_what_a_packages_decorator_made_of_a_users_function_is_more_than_its_nam
     assert one is None or one != two
 
 
+def test_the_name_of_an_attribute_is_no_global(module):
+    made = module("import math\n\npi = object()\n\n\ndef host(x):\n    return x * math.pi\n")
+    assert number_of(made.host) is not None
+
+
 def test_a_function_of_a_package_is_its_name():
     assert number_of(textwrap.dedent) is not None
 

@@ -1212,3 +1212,19 @@ TEXTS = (PLAIN, NUMBERS, MARKED, OPERATIONS, CUSTOM_CALL, COLLECTIVES, EFFECTS, 
 )
 def test_a_type_with_an_open_size_has_no_static_shape(type_, shape):
     assert static_shape(type_) == shape
+
+
+PLACED = main("""
+    %0 = stablehlo.custom_call @annotate_device_placement(%x) {has_side_effect = true,
+      mhlo.frontend_attributes = {_xla_buffer_placement = "pinned_host"}}
+      : (tensor<4xf32>) -> tensor<4xf32>
+    return %0 : tensor<4xf32>
+""")
+
+
+def test_an_array_placed_in_a_memory_is_a_value_of_that_memory_and_no_effect():
+    assert numbered(PLACED).effects == ()
+    assert digest(PLACED) != digest(PLACED.replace("pinned_host", "device"))
+    assert digest(PLACED) != digest(PLACED.replace("return %0", "return %x"))
+    another = PLACED.replace("annotate_device_placement", "another")
+    assert len(numbered(another).effects) == 1

@@ -45,6 +45,10 @@ def other_operation(x):
 def other_hazard(x):
     return x * np.arange(64, dtype=np.float32) * {hazard}
 
+@program(args=(X,))
+def other_function(x):
+    return jax.tree_util.Partial(lambda y, x: y * {factor}, x)
+
 @program
 def several_jits():
     inner = jax.jit(lambda x: x * HELD)
@@ -104,12 +108,13 @@ def test_what_changed_in_its_numbers_values_or_hazards_runs_and_the_rest_is_take
         "other_argument": "",
         "other_operation": "",
         "other_hazard": "",
+        "other_function": "",
         "several_jits": "",
         "calls_back": "",
     }
-    assert said == [f"1 of 8 programs unchanged since {created} ({path})"]
+    assert said == [f"1 of 9 programs unchanged since {created} ({path})"]
     assert after.provenance == (
-        f"the verdicts of 1 of 8 programs were taken over: they are unchanged since {created}; "
+        f"the verdicts of 1 of 9 programs were taken over: they are unchanged since {created}; "
         "their times were not measured",
     )
 
@@ -130,7 +135,7 @@ def test_a_verdict_is_taken_over_whole_but_for_times_and_lines_of_a_file_that_ch
 def test_a_row_that_was_taken_over_is_taken_over_again_from_where_it_was_measured(kept, later):
     (_, before), (path, after, _) = kept, later
     again, said = run_on(path.parent / "model.py", only_changed=path)
-    assert said == [f"6 of 8 programs unchanged since {after.created} ({path})"]
+    assert said == [f"7 of 9 programs unchanged since {after.created} ({path})"]
     assert {row.name: row.taken_from for row in again.programs} == {
         row.name: row.taken_from or after.created for row in after.programs
     } | {"several_jits": "", "calls_back": ""}

@@ -1,0 +1,95 @@
+"""Types of a program: what the tree of its results holds is numbered, and its address is not."""
+
+import functools
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from parity_tests.observe.result_types import digest_of_tree, types_of
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["a"], meta_fields=["held"])
+@dataclass
+class State:
+    a: object
+    held: object
+
+
+class Layer:
+    def call(self, x):
+        return x
+
+    def __repr__(self):
+        return "Layer()"
+
+
+def results(held):
+    """Return the types, the digest and why there is none of a program that returns a `State`."""
+    traced = jax.jit(lambda x: State(x, held)).trace(1.0)
+    tree = jax.tree.structure(traced.out_info)
+    return types_of(traced.jaxpr, tree), *digest_of_tree(tree)
+
+
+def times(factor):
+    return lambda x: x * factor
+
+
+def linear(factor):
+    return jax.make_jaxpr(lambda x: x * factor)(1.0)
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (jnp.sin, jnp.sin),
+        (jax.nn.relu, jax.nn.relu),
+        (times(2), times(2)),
+        (functools.partial(times(2), 1), functools.partial(times(2), 1)),
+        ({"f": times(np.arange(3))}, {"f": times(np.arange(3))}),
+        (Layer().call, Layer().call),
+        (linear(2.0).jaxpr, linear(2.0).jaxpr),
+        (linear(np.arange(9.0)).jaxpr, linear(np.arange(9.0)).jaxpr),
+        (linear(np.arange(9.0)), linear(np.arange(9.0))),
+    ],
+)
+def test_two_of_one_code_have_one_text_and_one_digest(one, two):
+    assert results(one) == results(two)
+    text, digest, why_not = results(one)
+    assert digest, why_not
+    assert " at 0x" not in text
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        (times(2), times(3)),
+        (lambda x: x + 1, lambda x: x + 2),
+        (linear(np.arange(9.0)), linear(np.arange(9.0) + 1)),
+    ],
+)
+def test_what_differs_has_another_digest_where_it_is_printed_alike(one, two):
+    (text, digest, _), (other_text, other, _) = results(one), results(two)
+    assert digest
+    assert other
+    assert digest != other
+    assert text == other_text
+
+
+@pytest.mark.parametrize("held", [object(), times(object()), (1, [jax.jit(times(2))])])
+def test_what_has_no_rule_and_prints_its_address_has_no_digest(held):
+    text, digest, why_not = results(held)
+    assert digest == ""
+    assert why_not.startswith("the tree of its results holds a value of type ")
+    assert " at 0x" not in text
+
+
+def test_an_object_that_prints_no_address_is_what_it_prints():
+    assert results(Layer()) == results(Layer())
+    assert results(Layer())[1]
+
+
+def test_a_tree_of_tuples_lists_and_dicts_needs_no_digest():
+    assert digest_of_tree(jax.tree.structure({"a": (1, [2, None])})) == ("", "")
