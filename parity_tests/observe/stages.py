@@ -37,6 +37,7 @@ from parity_tests.observe import (
 from parity_tests.observe.failures import WrongSideError
 from parity_tests.observe.jit_on_side import (
     embed_threshold_on,
+    expanded,
     jitted_on,
     staged_alone,
     traced_as_it_takes,
@@ -138,9 +139,14 @@ class Traced:
     traced: Any
 
     @property
+    def closed(self) -> Any:
+        """The closed_jaxpr that is lowered: hijax primitives are expanded."""
+        return expanded(self.traced)
+
+    @property
     def facts(self) -> counts.JaxprFacts:
-        """What the jaxpr holds, counted anew."""
-        return counts.count(self.traced.jaxpr, embed_threshold=self.built.embed_threshold)
+        """What that holds, counted anew."""
+        return counts.count(self.closed, embed_threshold=self.built.embed_threshold)
 
 
 @dataclass(frozen=True)
@@ -266,7 +272,7 @@ def count(made: Lowered) -> Counted:
     """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
     built = made.built
     with built.clock("count"), jax_defaults():
-        closed, lowered = made.traced.jaxpr, made.lowered
+        lowered = made.lowered
         facts, module, live, proof = _held_to_side(made)
         text = stablehlo.printed(lowered.compiler_ir())
         return Counted(
@@ -278,7 +284,7 @@ def count(made: Lowered) -> Counted:
             live,
             text_bytes=stablehlo.text_bytes(lowered, text),
             # JAX names variables in the order in which it prints them.
-            jaxpr=calls.without_addresses(str(closed)),
+            jaxpr=calls.without_addresses(str(made.traced.jaxpr)),
             bytecode_bytes=len(mlir.module_to_bytecode(lowered.compiler_ir())),
             text=text,
         )
@@ -295,10 +301,10 @@ def _held_to_side(
     made: Lowered,
 ) -> tuple[counts.JaxprFacts, stablehlo.ModuleCounts, Any, Proof]:
     built = made.built
-    closed, lowered, embed_threshold = made.traced.jaxpr, made.lowered, built.embed_threshold
+    lowered, embed_threshold = made.lowered, built.embed_threshold
     facts = made.facts
     module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
-    live = live_part(closed)
+    live = live_part(made.closed)
     live_captured = _live_captured(live, facts, module, embed_threshold)
     passed = len(lowered.const_args) if built.side == "simplified" else None
     proof = prove(built.side, facts, module, live_captured=live_captured, passed=passed)
