@@ -1,4 +1,4 @@
-"""A hijax primitive of a user: JAX expands it by a function in Python while it lowers a program."""
+"""Hijax primitives and a hijax type of a user, which are Python until JAX lowers a program."""
 
 import jax
 from jax.experimental import hijax
@@ -31,3 +31,41 @@ def expanding(to):
         return Expanding(to, avals, avals[0])(*operands)
 
     return call
+
+
+class PairType(hijax.HiType):
+    def __init__(self, of):
+        self.of = of
+
+    def __hash__(self):
+        return hash(self.of)
+
+    def __eq__(self, other):
+        return type(self) is type(other) and self.of == other.of
+
+    def lo_ty(self):
+        return [self.of] * 2
+
+    def lower_val(self, pair):
+        return [*pair.arrays]
+
+    def raise_val(self, *arrays):
+        return Pair(arrays)
+
+    def str_short(self, short_dtypes=False, **_):
+        return f"Pair[{self.of.str_short(short_dtypes)}]"
+
+
+class Pair:
+    """Two arrays that are one value of a program until it is lowered."""
+
+    def __init__(self, arrays):
+        self.arrays = arrays
+
+
+hijax.register_hitype(Pair, lambda pair: PairType(jax.typeof(pair.arrays[0])))
+
+
+def paired(x):
+    """Return an array twice, as a value of a hijax type."""
+    return Expanding(lambda x: Pair([x, x]), (jax.typeof(x),), PairType(jax.typeof(x)))(x)

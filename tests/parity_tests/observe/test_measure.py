@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hijax_primitives import expanding
+from hijax_primitives import Pair, expanding, paired
 from jax.experimental import io_callback
 
 from parity_tests.observe import measure, memory, stages
@@ -36,6 +36,19 @@ def test_what_a_hijax_primitive_captures_when_it_expands_is_captured(side):
     assert observation.failure is None, observation.failure
     found = {each.fate for each in observation.ledger}
     assert found == ({"folded", "unused"} if side == "legacy" else {"hoisted"})
+
+
+def test_a_result_of_a_hijax_type_is_what_the_compiled_stage_of_jax_does_not_take():
+    x = jnp.arange(20.0)
+    assert isinstance(jax.jit(paired)(x), Pair)
+    with pytest.raises(TypeError) as raised:
+        jax.jit(paired).lower(x).compile()(x)
+    marked = from_function(program(args=(x,))(paired), "here:paired")
+    failure = measure.measure(marked, "jax-legacy").observation.failure
+    assert failure.message == (
+        "JAX's compiled stage takes no call of a program with a result of a hijax type: "
+        f"{raised.value}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from hijax_primitives import Expanding
+from hijax_primitives import Expanding, paired
 from jax import lax
-from jax.experimental import hijax, io_callback
+from jax.experimental import io_callback
 from jax.extend import core
 from jax.interpreters import mlir
 from jax.sharding import NamedSharding
@@ -409,42 +409,12 @@ def test_what_has_no_rule_is_undecided_by_its_name(fun, what):
         digest(fun, X)
 
 
-class PairType(hijax.HiType):
-    """The type of a pair of arrays, which is one value of a program until it is lowered."""
-
-    def __hash__(self):
-        return hash(PairType)
-
-    def __eq__(self, other):
-        return type(self) is type(other)
-
-    def lo_ty(self):
-        return [jax.typeof(X)] * 2
-
-    def lower_val(self, pair):
-        return [*pair.arrays]
-
-    def raise_val(self, *arrays):
-        return Pair(arrays)
-
-    def str_short(self, short_dtypes=False, **_):
-        return "Pair"
-
-
-class Pair:
-    def __init__(self, arrays):
-        self.arrays = arrays
-
-
-hijax.register_hitype(Pair, lambda pair: PairType())
-
-
 def test_a_primitive_that_gives_a_value_of_a_hijax_type_is_undecided():
     """Whatever it captures: the value is made when it expands, and is none that is captured."""
 
     def fun(x):
-        paired = Expanding(lambda x: Pair([x, x]), (jax.typeof(x),), PairType())(x)
-        return Expanding(lambda pair: pair.arrays[0], (PairType(),), jax.typeof(x))(paired)
+        of_pair = (jax.typeof(paired(x)),)
+        return Expanding(lambda pair: pair.arrays[0], of_pair, jax.typeof(x))(paired(x))
 
     with pytest.raises(UndecidedError, match="Expanding of one object, which gives more than arr"):
         digest(fun, X)
