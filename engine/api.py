@@ -200,7 +200,7 @@ def make_jaxpr(
         closed_jaxpr = snapshot(pipeline.normalize(closed_jaxpr))
         return (closed_jaxpr, *shape) if return_shape else closed_jaxpr
 
-    traced.__name__ = f"make_jaxpr({getattr(fun, '__name__', fun)})"
+    traced.__name__, traced.__qualname__ = make.__name__, make.__qualname__
     return traced
 
 

@@ -73,6 +73,7 @@ ADVICE: Mapping[str, str] = {
     "on the device": "capture jax.device_put(a), made before the trace",
     "jitted apart": "name the functions that it jits as programs of their own, or make it one that "
     "jax.jit takes",
+    "results of arrays": "return the arrays that the value of a hijax type is made of",
     "works after": "nothing for the flip, which does not break it; to compare the two, make the "
     "program run before the flip",
     "broken release": "nothing in the program: {release} fails with its flag; use 0.10.0 or newer",

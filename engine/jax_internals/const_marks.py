@@ -1,6 +1,7 @@
 """`jax.const = true` on the arguments of an MLIR module that are const args.
 
-JAX marks the const args that it hoisted itself; the engine's are plain arguments to JAX.
+JAX marks those of main that it hoisted itself, and the engine's are plain arguments to JAX. Either
+may be operands of calls, to which JAX passes no mark on.
 """
 
 from __future__ import annotations
@@ -19,15 +20,17 @@ def mark_const_args(module: Any, count: int, after: int) -> None:
     references. Before them come dimension variables, tokens, and the const args that JAX hoisted.
     Idempotent, because computations that differ in their devices alone share one module in JAX.
     """
-    if not count:
-        return
     functions = _functions(module)
     with module.context:
         attributes_of_main = _argument_attributes(functions["main"])
         first = len(attributes_of_main) - count - after
+        of_jax = [n for n, each in enumerate(attributes_of_main) if "jax.const" in each]
+        of_main = {*of_jax, *range(first, first + count)}
+        if not of_main:
+            return
         true = _ir.BoolAttr.get(True)
         mark_alone = _ir.DictAttr.get({"jax.const": true})
-        for name, indices in _indices_of_const_args(functions, first, first + count).items():
+        for name, indices in _indices_of_const_args(functions, of_main).items():
             function = functions[name]
             is_main = name == "main"
             attributes = attributes_of_main if is_main else _argument_attributes(function)
@@ -47,18 +50,18 @@ _PASS_OPERANDS_ON = (
 )
 
 
-def _indices_of_const_args(functions: dict[str, Any], first: int, end: int) -> dict[str, set[int]]:
-    """Return the indices of the const args of each function: in main, `first` up to `end`.
+def _indices_of_const_args(functions: dict[str, Any], of_main: set[int]) -> dict[str, set[int]]:
+    """Return the indices of the const args of each function: in main, `of_main`.
 
     An inner function gets its constants as operands of its calls, so this follows the uses of
     main's const args: the cost grows with the uses of constants, not with the size of the module.
     """
-    indices_of = {"main": set(range(first, end))}
+    indices_of = {"main": of_main}
     if len(functions) == 1:  # as in most small programs: no call to follow
         return indices_of
     # Listed once: each look at `arguments` makes MLIR's bindings walk through all of them.
     arguments = {"main": list(functions["main"].arguments)}
-    pending = arguments["main"][first:end]
+    pending = [arguments["main"][index] for index in sorted(of_main)]
     while pending:
         for use in pending.pop().uses:
             # By name first: a view of each operation would take as long as all else here.

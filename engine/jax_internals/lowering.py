@@ -97,7 +97,7 @@ def lower(
             lowering_parameters=lowering_parameters,
             pgle_profiler=None,
         )
-    if hoisted.const_args:
+    if hoisted.const_args or lowered.const_args:
         with _marking:  # another thread may get the same lowering from JAX's cache
             if lowered not in _marked:
                 _mark_kept(lowered, len(hoisted.const_args))

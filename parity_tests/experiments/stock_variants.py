@@ -18,7 +18,7 @@ from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.interpreter import bind, evaluate
 from parity_tests.jaxpr.rewriting import live_part
-from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold
+from parity_tests.observe.jit_on_side import STOCK_JIT, expanded_on_leaves, stock_embed_threshold
 from parity_tests.program import Program
 
 
@@ -45,7 +45,7 @@ class StockVariants:
         traced = STOCK_JIT(self._own.fun, **self._own.options).trace(
             *self._own.args, **self._own.kwargs
         )
-        self._closed = traced.jaxpr
+        self._closed = expanded_on_leaves(traced)
         infos = jax.tree.leaves(traced.lower().args_info)
         self._donated = tuple(n for n, info in enumerate(infos, 1) if info.donated)
         self.arrays: tuple[CapturedUse, ...] = tuple(

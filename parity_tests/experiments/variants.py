@@ -17,7 +17,7 @@ from engine.ir.captured_constants import CapturedConstant
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.rewriting import live_part
-from parity_tests.observe.jit_on_side import without_leaks
+from parity_tests.observe.jit_on_side import expanded, without_leaks
 from parity_tests.program import Program
 
 
@@ -35,7 +35,7 @@ class Variants:
         embed_threshold = engine.config.embedded_constants_max_bytes
         self.arrays: tuple[CapturedUse, ...] = tuple(
             use
-            for use in captured_uses(live_part(traced.jaxpr))
+            for use in captured_uses(live_part(expanded(traced)))
             if use.array.bytes > embed_threshold and use.array.shape
         )
 

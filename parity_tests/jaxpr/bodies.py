@@ -238,19 +238,6 @@ def _is_of_jax(primitive: Any) -> bool:
     return type(primitive).__module__.partition(".")[0] == "jax"
 
 
-def expands_otherwise(equation: Any) -> bool:
-    """Say whether a hijax primitive may capture arrays, or leave operands unread, when it expands.
-
-    JAX expands such a primitive while it lowers, by Python code: a user's is not known, and
-    `lax.custom_root` has operands that its derivative alone reads (jax 0.12.0.1).
-    """
-    if equation.primitive.name != _HIJAX or isinstance(structure_of(equation), Call):
-        return False
-    [primitive] = equation.params.values()
-    held = vars(primitive).values()
-    return not _is_of_jax(primitive) or any(is_body(each) or callable(each) for each in held)
-
-
 _TABLE: dict[str, Callable[[Any], Structure | None]] = {
     "jit": _call("jaxpr"),
     "closed_call": _call("call_jaxpr"),

@@ -8,16 +8,9 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import (
-    bodies_seen_by_jax,
-    constants_of,
-    expands_otherwise,
-    folded,
-    inner,
-)
+from parity_tests.jaxpr.bodies import bodies_seen_by_jax, constants_of, folded, inner
 from parity_tests.jaxpr.captured import CapturedValue, captured_value, is_key
 
 
@@ -29,11 +22,10 @@ class JaxprFacts:
     equation that has it, because whether two equations share one body object is not part of the
     program. The constvars are those that have a value: those of an open jaxpr among the params of a
     primitive, and those of tracers, stand for its operands. `special_constvars` are those that no
-    Literal can stand for in stock JAX: typed PRNG keys, refs, values of hijax types. `captured` has
-    the arrays above the threshold, unique by identity; `small_keys` has the PRNG key arrays at or
-    below it, which a pipeline may hoist or embed. `calls_exported` says that an exported module is
-    called, whose constants are always inlined, and `expands_otherwise` that a primitive is, of
-    which nobody knows what it captures and reads before it is lowered.
+    Literal can stand for in stock JAX: typed PRNG keys and refs. `captured` has the arrays above
+    the threshold, unique by identity; `small_keys` has the PRNG key arrays at or below it, which a
+    pipeline may hoist or embed. `calls_exported` says that an exported module is called, whose
+    constants are always inlined.
     """
 
     equations: int
@@ -43,7 +35,6 @@ class JaxprFacts:
     captured: tuple[CapturedValue, ...]
     small_keys: tuple[CapturedValue, ...]
     calls_exported: bool
-    expands_otherwise: bool = False
 
     @property
     def captured_bytes(self) -> int:
@@ -75,7 +66,6 @@ def count(closed: Any, *, embed_threshold: int, only_read: bool = False) -> Jaxp
         captured=tuple(array for array in arrays if array.bytes > embed_threshold),
         small_keys=tuple(array for array in arrays if array.key and array.bytes <= embed_threshold),
         calls_exported=counter.calls_exported,
-        expands_otherwise=counter.expands_otherwise,
     )
 
 
@@ -85,7 +75,6 @@ class _Counter:
         self.only_read = only_read
         self.arrays: dict[Hashable, CapturedValue] = {}
         self.calls_exported = False
-        self.expands_otherwise = False
 
     def constvars(self, body: Any) -> Counter[str]:
         jaxpr, constants = inner(body), constants_of(body)
@@ -103,7 +92,6 @@ class _Counter:
         )
         for equation in jaxpr.eqns:
             self.calls_exported |= equation.primitive.name == "call_exported"
-            self.expands_otherwise |= expands_otherwise(equation)
             totals["array_literals"] += sum(map(self._is_array_literal, equation.invars))
             for body in bodies_seen_by_jax(equation):
                 totals.update(self.constvars(body.jaxpr))
@@ -122,5 +110,4 @@ class _Counter:
 
 
 def _is_special(var: Any) -> bool:
-    """Say whether no Literal stands for a constvar: a key, a reference, a value of a hijax type."""
-    return not isinstance(var.aval, jax.core.ShapedArray) or is_key(var.aval.dtype)
+    return hasattr(var.aval, "inner_aval") or is_key(getattr(var.aval, "dtype", None))

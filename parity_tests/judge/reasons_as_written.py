@@ -16,6 +16,8 @@ from reports.rows.observation import OF_LIMITS
 _FORBIDDEN = "Disallowed"  # XLA says so of a transfer that a guard stops
 _DONATED = "Attempt to donate a buffer"  # and so of one that is an argument of the call as well
 
+_HIJAX = "a result of a hijax type"  # `observe.stages` says so where JAX's compiled stage fails
+
 _DELETED = "has been deleted"  # of an array that a call before has consumed
 
 # Later calls of the traced program are more than those that are made of it as it is written.
@@ -164,5 +166,5 @@ def _not_compared(failure: Failure, runs: str) -> FlipReason:
         what=f"what it costs is not known: {runs}, and within a jit of constparity's it does not: "
         f"{failure.kind} in {failure.stage}: {failure.type}: {first_line(failure.message)}",
         where=failure.where,
-        action=advice("jitted apart"),
+        action=advice("results of arrays" if _HIJAX in failure.message else "jitted apart"),
     )

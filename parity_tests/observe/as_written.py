@@ -38,7 +38,7 @@ from parity_tests.observe import compile_cache, device_buffers, effects, failure
 from parity_tests.observe.calls import durations, without_addresses
 from parity_tests.observe.checks import captured_arrays
 from parity_tests.observe.device_buffers import Held
-from parity_tests.observe.jit_on_side import is_ours, jitted_on
+from parity_tests.observe.jit_on_side import expanded_on_leaves, is_ours, jitted_on
 from parity_tests.observe.stages import Built, Lowered, Traced
 from parity_tests.own_jit import OwnJit, called_function, copied, jits_held_by
 from parity_tests.program import Program
@@ -75,7 +75,7 @@ def due(made: Traced, facts: JaxprFacts, *, may_count: bool = False) -> Due | No
     """
     if may_count:
         return Due()
-    own, closed = made.built.own, made.traced.jaxpr
+    own, closed = made.built.own, made.closed
     if own.is_own:
         captured: Sequence[CapturedValue] = facts.captured
         is_due = bool(due_after_failure(own)) or shares_memory(made, facts)
@@ -337,7 +337,7 @@ def make_donating_call(lowered: Lowered) -> None:
     def copy_of(value: Any) -> Any:
         return copies.get(id(value), value)
 
-    closed = replace_captured(lowered.traced.jaxpr, copy_of)
+    closed = replace_captured(expanded_on_leaves(lowered.traced), copy_of)
     # Without the signature of the user's function, which takes trees: this one takes their leaves.
     fun = core.jaxpr_as_fun(closed)
     jitted = jitted_on(fun, lowered.built.side, donate_argnums=tuple(numbers))

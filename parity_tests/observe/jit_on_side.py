@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeGuard
 import jax
 import numpy as np
 
+from parity_tests.jaxpr.bodies import inner
 from parity_tests.jaxpr.donating_jits import own_jits
 from parity_tests.own_jit import OwnJit, jitted_type
 from reports.rows import Side
@@ -88,6 +89,29 @@ def without_leaks(traced: Any) -> Any:
             "of it can succeed"
         )
     return traced
+
+
+def expanded(traced: Any) -> Any:
+    """Return the closed_jaxpr that a traced stage lowers: its hijax primitives are expanded.
+
+    JAX does so once, by their rules in Python, which may capture arrays and leave operands unread.
+
+    Example::
+
+        expanded(jax.jit(lambda x: Scale()(x)).trace(x))
+    """
+    if not inner(traced.jaxpr).is_high:
+        return traced.jaxpr
+    return (traced.lojax if hasattr(traced, "lojax") else traced.fall()).jaxpr  # lojax from 0.9 on
+
+
+def expanded_on_leaves(traced: Any) -> Any:
+    """Return `expanded` if it takes the leaves of the arguments, and else the traced closed_jaxpr.
+
+    An argument of a hijax type is one leaf, and may be several arrays when it is expanded.
+    """
+    is_high = any(aval.is_high for aval in traced.jaxpr.in_avals)
+    return traced.jaxpr if is_high else expanded(traced)
 
 
 def staged_alone(side: Side) -> AbstractContextManager[None]:

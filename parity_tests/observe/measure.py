@@ -25,7 +25,12 @@ from parity_tests.observe import (
 from parity_tests.observe.checks import captured_arrays, flag_flips, round_trips
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
-from parity_tests.observe.jit_on_side import is_ours, jitted_on, staged_alone
+from parity_tests.observe.jit_on_side import (
+    expanded_on_leaves,
+    is_ours,
+    jitted_on,
+    staged_alone,
+)
 from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.not_here import NotHereError, is_for_an_abstract_mesh, not_here
 from parity_tests.observe.numbers import numbers_of, with_modules
@@ -266,7 +271,7 @@ def _ledger_rows(
     with lowered.built.clock("ledger"), jax_defaults():
         counted.facts.digest_of_captured()  # before a call may write into an array
         return ledger(
-            lowered.traced.jaxpr,
+            lowered.closed,
             counted.live,
             counted.module,
             const_args=getattr(lowered.lowered, "const_args", None),
@@ -289,7 +294,7 @@ def _checks(lowered: Lowered, counted: Counted, called: Called) -> tuple[Check, 
         )
         if is_ours(built.side):
             count = functools.partial(
-                counts.count, lowered.traced.jaxpr, embed_threshold=built.embed_threshold
+                counts.count, lowered.closed, embed_threshold=built.embed_threshold
             )
             may_call = not stateful and counted.module.callbacks == 0
             checks += attempt(
@@ -317,7 +322,9 @@ def _compile_from_cache(lowered: Lowered, counted: Counted) -> compile_cache.Cac
     with built.clock("compile from a cache"), staged_alone(built.side):
         jit = functools.partial(jitted_on, side=built.side)
         captured = [each.identity for each in facts.captured]
-        return compile_cache.measure(jit, lowered.traced.jaxpr, built.inputs, captured)
+        return compile_cache.measure(
+            jit, expanded_on_leaves(lowered.traced), built.inputs, captured
+        )
 
 
 def _check_round_trips(

@@ -122,6 +122,8 @@ def expanded_alone(equation: Any) -> Any:
         return jax.tree.leaves(primitive.expand(*jax.tree.unflatten(primitive.in_tree, operands)))
 
     what = f"the primitive {type(primitive).__name__} of one object, which"
+    if any(var.aval.is_high for var in equation.outvars):
+        raise UndecidedError(f"{what} gives more than arrays")
     with equation.ctx.manager:
         return _traced_alone(equation, expanded, what).jaxpr
 

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import pytest
 
+from engine import jax_internals
 from engine.api import pipeline_of
 from engine.configuration.parsing import Side as OurSide
 from engine.runtime.watching import StockTrace, TracedForm, watch_traces
@@ -82,7 +83,7 @@ class Prover:
         if not self.backend:
             self.backend, self.device_kind = jax.default_backend(), jax.devices()[0].device_kind
         closed = trace.form.closed_jaxpr
-        seen = self._recorder.seen(closed, lambda: Seen(describe(closed, trace.name)))
+        seen = self._recorder.seen(closed, lambda: Seen(describe(_expanded(trace)[0], trace.name)))
         kind = _kind(trace)
         if kind in self._kinds.setdefault(closed, set()):
             self._recorder.proved(seen, None)
@@ -94,7 +95,7 @@ class Prover:
             found = known or proved(trace)
         except Exception as error:  # noqa: BLE001
             found = _undecided(f"proving it raised {named(error)}")
-        proof = _contract(trace, found, captures=seen.row.captured > 0)
+        proof = _contract(trace, found)
         self._recorder.proved(seen, proof)
         if any(each.is_broken_by(proof) for each in self._rules):
             self._recorder.differs(_difference(seen, trace, proof))
@@ -151,13 +152,29 @@ def _claim(before: TracedForm, after: TracedForm) -> Claim:
     return claim("jaxpr", "", numbers_of_jaxpr(*before), numbers_of_jaxpr(*after))
 
 
-def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProof:
+def _expanded(trace: StockTrace) -> tuple[Any, str]:
+    """Return a program with its hijax primitives expanded, or as it is, and why they are not.
+
+    Those of a derivative or batch may have no rule for that, and JAX does not expand them.
+    """
+    closed = trace.form.closed_jaxpr
+    if not closed.is_high or not trace.executes:
+        return closed, ""
+    # The rules are the user's. JAX keeps what they make, and lowers that.
+    try:
+        return jax_internals.expanded(closed), ""
+    except _RAISED as error:
+        return closed, f"what its hijax primitives capture is not known: {named(error)}"
+
+
+def _contract(trace: StockTrace, found: Claim) -> ProgramProof:
     """Return a claim, with what may break for these arguments."""
-    reservations = () if trace.executes else (_DERIVED,)
-    if not captures:
+    closed, unknown = _expanded(trace)
+    reservations = tuple(filter(None, ("" if trace.executes else _DERIVED, unknown)))
+    if not captured_arrays(closed):
         return ProgramProof(answer=found.answer, claims=(found,), reservations=reservations)
     # The user's own arrays, for it counts who holds them: the second trace has copies.
-    simplified = pipeline_of("simplified").normalize(trace.form.closed_jaxpr)
+    simplified = pipeline_of("simplified").normalize(closed)
     given = [  # a derivative or batch has stand-ins for some of its arguments
         (each, is_donated)
         for each, is_donated in zip(trace.operands, trace.donated, strict=True)
@@ -203,7 +220,7 @@ def _difference(seen: Seen, trace: StockTrace, proof: ProgramProof) -> SuiteDiff
         arguments=seen.row.arguments,
         left="legacy",
         right="simplified",
-        captured=captured_arrays(trace.form.closed_jaxpr),
+        captured=captured_arrays(_expanded(trace)[0]),
         claim=proof.claims[0],
         reasons=(*hazards, *notes),
     )

@@ -397,6 +397,22 @@ def test_source_locations_of_a_program_are_in_the_code_of_the_user(side, table):
     assert "engine/jax_internals/" not in text
 
 
+def test_make_jaxpr_is_named_as_jax_names_it(table):
+    """A callable object has no name, and its text may raise: it is not asked for it."""
+
+    class Odd:
+        def __call__(self, x):
+            return x + table
+
+        def __repr__(self):
+            raise ValueError("no text")
+
+    for fun in (abs, Odd(), functools.partial(Odd())):
+        ours, stock = engine.make_jaxpr(fun), jax.make_jaxpr(fun)
+        assert (ours.__name__, ours.__qualname__) == (stock.__name__, stock.__qualname__)
+        ours(1.0)
+
+
 def test_a_traceback_of_make_jaxpr_has_the_users_frames_alone():
     def fun(x):
         raise ValueError(x)

@@ -20,6 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from parity_tests.observe import hazards
 from parity_tests.observe.measure import measure
 from parity_tests.program import from_function
+from tests.helpers.hijax_primitives import expanding
 
 FIRST, SECOND = jax.devices()
 MESH = Mesh(np.array([FIRST, SECOND]), ("x",))
@@ -110,6 +111,7 @@ def states(captured):
 
 PROGRAMS = {
     "writeable": adds(WRITEABLE := aligned()),
+    "writeable, in what a primitive expands to": lambda: (expanding(lambda x: x + HELD), (X,)),
     "writeable through its base": adds(read_only(HELD)),
     "writeable through nobody's base": adds(read_only(aligned())),
     "writeable by another view": adds(np.frombuffer(memoryview(HELD).toreadonly(), np.float32)),

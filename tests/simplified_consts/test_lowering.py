@@ -115,5 +115,7 @@ def test_an_array_inside_and_outside_of_a_kernel_is_one_const_arg(kind):
     lowered = engine.jit(program, constants="simplified").lower(x)
     main = lowered.as_text().partition(" -> ")[0]
     assert (lowered.num_const_args, main.count("jax.const = true")) == (2, 2)
+    [inner] = [line for line in lowered.as_text().splitlines() if "func.func private" in line]
+    assert inner.count("jax.const = true") == 2, inner
     expected = (x + table) * table * table * table + table + other
     np.testing.assert_array_equal(lowered.compile()(x), expected)

@@ -28,6 +28,7 @@ from parity_tests.jaxpr import counts
 from parity_tests.observe import stablehlo
 from parity_tests.observe.calls import Result, misses_of_dispatch, without_addresses, work_of_jax
 from parity_tests.observe.failures import attempt
+from parity_tests.observe.jit_on_side import expanded
 from parity_tests.observe.proof_of_side import prove
 from parity_tests.observe.stages import Built
 from reports.rows import Check, Observation, Side
@@ -128,7 +129,7 @@ def _turn(jitted: Any, side: Side, built: Built, *, is_called: bool) -> _Turn:
             jitted.trace(*args, **kwargs)
     traced = jitted.trace(*args, **kwargs)
     embed_threshold = engine.config.embedded_constants_max_bytes
-    facts = counts.count(traced.jaxpr, embed_threshold=embed_threshold)
+    facts = counts.count(expanded(traced), embed_threshold=embed_threshold)
     module = stablehlo.count(traced.lower().compiler_ir(), embed_threshold=embed_threshold)
     # Dead code is of no interest here: as many arrays are taken to be live as there are const args.
     proof = prove(side, facts, module, live_captured=min(module.const_args, len(facts.captured)))

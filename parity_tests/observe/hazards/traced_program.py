@@ -18,7 +18,13 @@ from parity_tests.jaxpr.donating_jits import DonatingJit, donating_jits
 from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.observe.hazards.reads import BothForms, in_form
-from parity_tests.observe.jit_on_side import STOCK_JIT, stock_embed_threshold, traced_as_it_takes
+from parity_tests.observe.jit_on_side import (
+    STOCK_JIT,
+    expanded,
+    expanded_on_leaves,
+    stock_embed_threshold,
+    traced_as_it_takes,
+)
 from parity_tests.observe.reads.recorder import Reads, left_in
 from parity_tests.observe.reads.recording import reads_reaching, recording
 from parity_tests.own_jit import OwnJit
@@ -137,12 +143,12 @@ def traced_program(own: OwnJit, traced: Any) -> TracedProgram:
     leaves = tuple(jax.tree.leaves((own.args, own.kwargs)))
     return program_of_form(
         own.fun,
-        traced.jaxpr,
+        expanded(traced),
         jax.tree.structure(traced.out_info),
         leaves,
         _donated(leaves, traced.args_info),
         own.options,
-        () if own.is_own else tuple(donating_jits(traced.jaxpr, leaves)),
+        () if own.is_own else tuple(donating_jits(expanded_on_leaves(traced), leaves)),
     )
 
 

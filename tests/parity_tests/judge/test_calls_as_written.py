@@ -280,6 +280,21 @@ def test_where_only_the_jit_around_a_program_fails_its_costs_are_not_known(today
     assert "placed otherwise" in [each.outcome for each in placed.reasons]
 
 
+@pytest.mark.parametrize(
+    ("said", "name"),
+    [
+        ("JAX's compiled stage takes no call of a program with a result of a hijax type: no tree",
+         "results of arrays"),
+        ("no tree", "jitted apart"),
+    ],
+)  # fmt: skip
+def test_where_the_compiled_stage_of_jax_fails_no_other_jit_helps(said, name):
+    how = {"stage": "first call", "message": said, "runs_as_written": True}
+    failure = NOT_TRACED.model_copy(update=how)
+    flip = decided(*(observation(side, gives(), failure=failure) for side in STOCK))
+    assert (flip.outcome, flip.reasons[0].action) == ("could not compare", advice(name))
+
+
 def test_a_later_call_of_the_trace_that_fails_is_not_refuted_by_fewer_calls():
     fifth = NOT_TRACED.model_copy(update={"stage": "call", "runs_as_written": True})
     flip = decided(observation(STOCK[0], gives()), observation(STOCK[1], gives(), failure=fifth))

@@ -46,6 +46,7 @@ FORBIDDEN, OF_ARRAY = "INVALID_ARGUMENT: Disallowed", "transfer: aval=ShapedArra
     ("program", "kinds"),
     [
         ("writeable", [WRITEABLE]),
+        ("writeable, in what a primitive expands to", [WRITEABLE]),
         ("writeable through its base", [WRITEABLE]),
         ("writeable through nobody's base", []),
         ("writeable by another view", [WRITEABLE]),

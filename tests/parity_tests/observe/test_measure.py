@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hijax_primitives import Pair, expanding, paired
 from jax.experimental import io_callback
 
 from parity_tests.observe import measure, memory, stages
@@ -23,6 +24,31 @@ def test_our_sides_hold_every_check(side):
     assert names >= {"calls agree", "recompiles", "dispatch in C++", "writes into captured arrays"}
     assert ("flag flips" in names) == (side == "legacy")
     assert ("const arg buffers" in names) == (side == "simplified")
+
+
+@pytest.mark.parametrize("side", ["legacy", "simplified"])
+def test_what_a_hijax_primitive_captures_when_it_expands_is_captured(side):
+    """An operand that it leaves unread is passed in no form, and stands in the legacy one."""
+    table, unread = jnp.arange(20.0), jnp.ones(20)
+    scales = expanding(lambda x, unread: x * table)
+    marked = from_function(program(args=(table + 1,))(lambda x: scales(x, unread)), "here:fun")
+    observation = measure.measure(marked, side).observation
+    assert observation.failure is None, observation.failure
+    found = {each.fate for each in observation.ledger}
+    assert found == ({"folded", "unused"} if side == "legacy" else {"hoisted"})
+
+
+def test_a_result_of_a_hijax_type_is_what_the_compiled_stage_of_jax_does_not_take():
+    x = jnp.arange(20.0)
+    assert isinstance(jax.jit(paired)(x), Pair)
+    with pytest.raises(TypeError) as raised:
+        jax.jit(paired).lower(x).compile()(x)
+    marked = from_function(program(args=(x,))(paired), "here:paired")
+    failure = measure.measure(marked, "jax-legacy").observation.failure
+    assert failure.message == (
+        "JAX's compiled stage takes no call of a program with a result of a hijax type: "
+        f"{raised.value}"
+    )
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ import contextlib
 import jax
 import jax.numpy as jnp
 import numpy as np
+from hijax_primitives import expanding
 from jax import ShapeDtypeStruct as S
 from jax import lax
-from jax.experimental import hijax
 from jax.experimental.xla_metadata import set_xla_metadata
 from jax.extend.core import Primitive
 from jax.interpreters import mlir
@@ -254,24 +254,6 @@ for name, of_two in {
 
 X = S((8, 8), f32)
 MESH = jax.make_mesh((2, 4), ("x", "y"), axis_types=(AxisType.Auto,) * 2)
-HiPrimitive = getattr(hijax, "HiPrim", None) or hijax.VJPHiPrimitive  # 0.12 has another name
-
-
-class Expanding(HiPrimitive):
-    def __init__(self, to, aval):
-        self.in_avals, self.out_aval, self.params, self.to = (aval,), aval, {}, to
-        super().__init__()
-
-    def expand(self, x):
-        return self.to(x)
-
-    __hash__ = object.__hash__
-    __eq__ = object.__eq__
-
-
-def expanding(to):
-    """A primitive of one object."""
-    return lambda x: Expanding(to, jax.typeof(x))(x)
 
 
 def foreign(to):

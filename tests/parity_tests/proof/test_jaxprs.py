@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from hijax_primitives import Expanding, paired
 from jax import lax
 from jax.experimental import io_callback
 from jax.extend import core
@@ -405,6 +406,17 @@ class Scale:
 )
 def test_what_has_no_rule_is_undecided_by_its_name(fun, what):
     with pytest.raises(UndecidedError, match=what):
+        digest(fun, X)
+
+
+def test_a_primitive_that_gives_a_value_of_a_hijax_type_is_undecided():
+    """Whatever it captures: the value is made when it expands, and is none that is captured."""
+
+    def fun(x):
+        of_pair = (jax.typeof(paired(x)),)
+        return Expanding(lambda pair: pair.arrays[0], of_pair, jax.typeof(x))(paired(x))
+
+    with pytest.raises(UndecidedError, match="Expanding of one object, which gives more than arr"):
         digest(fun, X)
 
 

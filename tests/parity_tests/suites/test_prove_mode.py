@@ -1,8 +1,10 @@
 """Prove mode on planted suites: what is proved, what fails a test, and what a test notices."""
 
+import os
 import re
 from types import SimpleNamespace
 
+import hijax_primitives
 import pytest
 from doc_blocks import excerpt, says
 from planted_suites import TESTS_OF_WAYS, WAYS, Suite
@@ -301,6 +303,49 @@ def test_the_section_says_how_many_are_proved_and_why_others_are_not(ran):
     assert "  jaxpr: undecided: each trace of it is another program, in one form as well" in told
     assert (
         "  jaxpr: undecided: traced again, in simplified form, it raised Failed: once more" in told
+    )
+
+
+EXPANDED = f"""
+import sys
+
+import numpy as np
+
+sys.path.append({os.path.dirname(hijax_primitives.__file__)!r})
+from hijax_primitives import expanding
+
+WRITEABLE = np.arange(64, dtype=np.float32)
+
+
+def raises(x):
+    raise NotImplementedError("no rule")
+
+
+def test_expands():
+    @jax.jit
+    def expands(x):
+        return expanding(lambda x: x * WRITEABLE)(x)
+
+    expands(jnp.ones(64))
+
+
+def test_traces():
+    @jax.jit
+    def only_traced(x):
+        return expanding(raises)(x)
+
+    only_traced.trace(jnp.ones(64))
+"""
+
+
+def test_what_a_primitive_captures_when_it_expands_may_break(suite):
+    run = suite.write(EXPANDED).run("--constparity=prove", "--constparity-report=json:out.json")
+    assert run.outcomes == {"passed": 2}, run.output
+    rows = by_name(load_result(suite.folder / "out.json"))
+    assert [each.kind for each in rows["expands"].proof.hazards] == ["writeable NumPy array"]
+    assert rows["expands"].captured == 1
+    assert rows["only_traced"].proof.reservations == (
+        "what its hijax primitives capture is not known: NotImplementedError: no rule",
     )
 
 
