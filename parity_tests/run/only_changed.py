@@ -144,13 +144,9 @@ def _is_numbered(observation: Observation) -> bool:
     found = observation.numbers
     if found is None or not found.is_one_jit or "" not in found.modules:
         return False
-<<<<<<< HEAD
     if found.modules[""].callbacks:  # nobody knows which files and variables they read
         return False
-    return not (found.jaxpr.undecided or found.modules[""].undecided)
-=======
     return not (found.tree_undecided or found.jaxpr.undecided or found.modules[""].undecided)
->>>>>>> fixb
 
 
 def _is_unchanged(row: ProgramRow, sides: Mapping[Side, Recorded], detects: Side | None) -> bool:
