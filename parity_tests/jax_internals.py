@@ -8,6 +8,7 @@ would hear of it.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -103,10 +104,6 @@ def without_references(closed: Any) -> Any:
 
     A value that is written over before it is read is gone.
     """
-    import jax
-
-    lowering: Any = jax
-    for name in ("_src", "interpreters", "pxla"):
-        lowering = attribute(lowering, name)
+    lowering = importlib.import_module("jax._src.interpreters.pxla")
     discharged, *_ = attribute(lowering, "_discharge_refs")(closed)
     return discharged
