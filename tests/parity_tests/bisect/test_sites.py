@@ -123,7 +123,8 @@ def test_no_terminal_cuts_off_the_place(width: int) -> None:
     )  # fmt: skip
     found = Sites(
         created="2026-01-01T00:00:00+00:00", constparity="0.1.0", command=("python", "a.py"),
-        status=0, ended="exit status 0", seconds=1.0, captured=(captured,), lowered=1, processes=("0.10.2",),
+        status=0, ended="exit status 0", seconds=1.0, captured=(captured,), lowered=1,
+        processes=("0.10.2",),
     )  # fmt: skip
     console = Console(file=io.StringIO(), width=width)
     print_sites(console, found)
