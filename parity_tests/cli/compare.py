@@ -203,6 +203,6 @@ def _told(run: ComparedRun) -> str:
     commit = f", commit {run.commit}" if run.commit else ""
     machine = f" on {run.machine}" if run.machine else ""
     return (
-        f"{run.label}: {run.created}{machine}, jax {run.environment.jax}{commit}, "
+        f"{run.label}: begun {run.created}{machine}, jax {run.environment.jax}{commit}, "
         f"{counted(run.programs, 'program')}"
     )
