@@ -57,6 +57,7 @@ report-here: $(VENV)/.installed
 	  --report html:$(REPORT_DIR)/report.html \
 	  --report md:$(REPORT_DIR)/report.md \
 	  --report json:$(REPORT_DIR)/report.json
+	@echo '$(REPORT_DIR)/report.html is the report; `. $(VENV)/bin/activate` puts constparity on the path'
 
 # No editable install is compiled, and the tests start hundreds of processes that import it.
 test: $(VENV)/.installed $(ACTIONLINT)  ## run the tests

@@ -3,6 +3,7 @@
 import ast
 import contextlib
 import io
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -45,6 +46,8 @@ extensions = ["myst_nb", "sphinx.ext.autodoc"]
 # Reports, which pages link to as files; and pieces of the changelog.
 exclude_patterns = ["example", "changelog"]
 
+autodoc_typehints = "none"  # the sources have them; in a signature they hide its names
+
 nb_execution_mode = "off"  # notebooks hold their outputs; a test runs them
 myst_heading_anchors = 4  # those of GitHub, where the same pages are read
 smartquotes_action = "qe"  # "--" is an option
@@ -60,6 +63,19 @@ if MERMAID.exists():
         (MERMAID.name, {"defer": "defer"}),
         (None, {"body": f'addEventListener("DOMContentLoaded", () => {{{DRAW}}});'}),
     ]
+
+
+def signature_for_users(
+    app: Sphinx, what: str, name: str, found: object, options: object, signature: str, returns: str
+) -> tuple[str, str] | None:
+    """Leave out what users do not pass: constructors of the engine, parameters of JAX's own."""
+    if not signature:
+        return None
+    if what == "class" and name.startswith("engine."):
+        return "", ""
+    plain = re.sub(r", _private_\w+(=None)?", "", signature)
+    plain = re.sub(r"=\(FailRule\(.*?\)\)", "=DEFAULT_RULES", plain)
+    return re.sub(r"=<[^>]*>|=UnspecifiedValue", "=...", plain), returns
 
 
 class PytestOptions:
@@ -178,6 +194,7 @@ def commands_print_their_help(app: Sphinx, page: str, source: list[str]) -> None
 def setup(app: Sphinx) -> None:
     """Connect what the settings above cannot say."""
     app.add_lexer("mermaid", TextLexer)
+    app.connect("autodoc-process-signature", signature_for_users)
     app.connect("source-read", commands_print_their_help)
     app.connect("source-read", options_of_pytest)
     app.connect("source-read", columns_of_tables)

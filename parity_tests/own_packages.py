@@ -12,8 +12,9 @@ import builtins
 import hashlib
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
 from typing import Any
@@ -53,7 +54,8 @@ class OurPackages:
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """Find one of the packages."""
-        return PathFinder.find_spec(name, [self._folder]) if name in self._packages else None
+        is_ours = name in self._packages and not USERS_TURN.has(name)
+        return PathFinder.find_spec(name, [self._folder]) if is_ours else None
 
 
 class MissingBelowOurs:
@@ -64,11 +66,19 @@ class MissingBelowOurs:
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> None:
-        """Raise `CollisionError` where the user's package of this name may have the module."""
-        said = collision_of(name.partition(".")[0]) if "." in name else None
-        if said is not None:
-            raise CollisionError(said, name=name)
+    ) -> ModuleSpec | None:
+        """Raise `CollisionError` where the user's package of this name may have the module.
+
+        In the user's turn it is looked for there.
+        """
+        above, dot, _ = name.rpartition(".")
+        top = name.partition(".")[0]
+        said = collision_of(top) if dot else None
+        if said is None:
+            return None
+        if USERS_TURN.takes(top):
+            return PathFinder.find_spec(name, import_module(above).__path__)
+        raise CollisionError(said, name=name)
 
 
 def open_to_process(packages: Sequence[str]) -> None:
@@ -102,7 +112,7 @@ def collision_of(name: str) -> str | None:
 
         collision_of("reports") is None
     """
-    if name not in _opened or not (theirs := _collisions([name])):
+    if name not in _opened or USERS_TURN.has(name) or not (theirs := _collisions([name])):
         return None
     return _collision({**theirs, **_collisions(_opened)}).text
 
@@ -189,12 +199,63 @@ def guard_imports(*, always: bool = False) -> None:
         if level or top not in _opened or _package_of(globals) in (*TESTER, *ENGINE):
             return plain_import(name, globals, locals, fromlist, level)
         said = collision_of(top)
-        if said is not None and top != "parity_tests":
+        if said is not None and not USERS_TURN.takes(top) and top != "parity_tests":
             raise CollisionError(said, name=top)
         return plain_import(name, globals, locals, fromlist, level)
 
     guarded_import.is_guarded = True  # type: ignore[attr-defined]
     builtins.__import__ = guarded_import
+
+
+class UsersTurn:
+    """While code of the user's is imported, a name that is taken twice may be the user's.
+
+    Nothing of ours may be imported meanwhile. Afterwards ours are there again, and the user's
+    modules wait for the next turn; who has imported them keeps them.
+
+    Example::
+
+        with USERS_TURN:
+            import reports  # the user's, where there is one
+    """
+
+    def __init__(self) -> None:
+        self._is_on = False
+        self._names: set[str] = set()
+        self._ours: dict[str, ModuleType] = {}
+        self._theirs: dict[str, ModuleType] = {}
+
+    def __enter__(self) -> None:
+        """Put the user's modules of the turns before in the place of ours."""
+        self._ours = _taken_out(self._names)
+        sys.modules.update(self._theirs)
+        self._is_on = True
+
+    def __exit__(self, *_: object) -> None:
+        """Put ours back."""
+        self._is_on = False
+        self._theirs = _taken_out(self._names)
+        sys.modules.update(self._ours)
+
+    def has(self, name: str) -> bool:
+        """Say whether the package of this name is the user's now."""
+        return self._is_on and name in self._names
+
+    def takes(self, name: str) -> bool:
+        """Let the package of this name be the user's from now on, if it is the user's turn."""
+        if self._is_on and name not in self._names:
+            self._ours |= _taken_out({name})
+            self._names.add(name)
+        return self._is_on
+
+
+USERS_TURN = UsersTurn()
+
+
+def _taken_out(names: Collection[str]) -> dict[str, ModuleType]:
+    """Take the modules of some packages out of the process, and return them."""
+    found = [each for each in sys.modules if each.partition(".")[0] in names]
+    return {each: sys.modules.pop(each) for each in found}
 
 
 def _is_guarded(function: object) -> bool:
@@ -207,6 +268,14 @@ def _package_of(namespace: Mapping[str, Any] | None) -> str:
 
 def _is_ours(name: str, file: str) -> bool:
     return os.path.realpath(file).startswith(os.path.join(os.path.realpath(FOLDER), name, ""))
+
+
+def _is_of_constparity(name: str, file: str) -> bool:
+    """Say whether a package belongs to another constparity, as one that a Python has installed."""
+    folder = os.path.dirname(os.path.dirname(file))
+    is_beside = os.path.isfile(os.path.join(folder, "parity_tests", "own_packages.py"))
+    is_package = file == os.path.join(folder, name, "__init__.py")
+    return is_beside and is_package and not _owners(file)
 
 
 def _file_of(name: str) -> str:
@@ -241,12 +310,16 @@ def _owners(file: str) -> list[str]:
 
 
 def _collisions(names: Sequence[str], path: Sequence[str] | None = None) -> dict[str, str]:
-    """Return the file of each package on the path that has one of these names and is not ours."""
+    """Return the file of each package on the path that has one of these names and is not ours.
+
+    One of another constparity is none: in its place ours is imported, which is the same thing.
+    """
     theirs = {}
     for name in names:
         specs = (PathFinder.find_spec(name, [entry]) for entry in path or sys.path)
         origins = (found.origin for found in specs if found is not None and found.origin)
-        file = next((each for each in origins if not _is_ours(name, each)), None)
+        others = (each for each in origins if not _is_ours(name, each))
+        file = next((each for each in others if not _is_of_constparity(name, each)), None)
         if file is not None:
             theirs[name] = file
     return theirs
@@ -262,9 +335,8 @@ def _collision(theirs: Mapping[str, str]) -> Collision:
     to_do = "install one of both in an environment of its own" if owners else "rename yours"
     if others:
         to_do += f", and likewise {' and '.join(f'{other!r} ({at})' for other, at in others)}"
+    of_stock = "pytest --constparity=jax-both"
     if all(each in ENGINE for each in theirs):
-        to_do += (
-            ", or compare stock JAX alone, which runs without ours: constparity run --sides "
-            "jax-legacy,jax-simplified, or pytest --constparity=jax-both"
-        )
+        of_stock = f"constparity run --sides jax-legacy,jax-simplified, or {of_stock}"
+    to_do += f", or compare stock JAX alone, which runs without ours: {of_stock}"
     return Collision(what, to_do)

@@ -9,6 +9,7 @@ built-in corpus.
 from __future__ import annotations
 
 import contextlib
+import dis
 import hashlib
 import importlib
 import importlib.util
@@ -111,17 +112,31 @@ def parts(targets: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def check_names_one(target: str) -> tuple[str, str]:
+    """Return the module and the name of a target of one program; nothing is imported.
+
+    Raises `TargetError` where it names a module, a file or a folder alone.
+
+    Example::
+
+        check_names_one("my_model.py:step") == ("my_model.py", "step")
+    """
+    module_part, name = split(target)
+    if name is None:
+        with _readable():
+            below = _targets_below(Path(target)) if _is_folder(target) else []
+        example = next(iter(below), f"{target}:NAME")
+        raise TargetError(f"{target!r} names no program: write {example}")
+    return module_part, name
+
+
 def load_one(target: str) -> Program:
     """Load the one program of a `module:name` target string. Raises `TargetError`.
 
     Where the import of its module changed the working directory, this process changes to it, too.
     """
-    module_part, name = split(target)
+    module_part, name = check_names_one(target)
     with _readable():
-        if name is None:
-            below = _targets_below(Path(target)) if _is_folder(target) else []
-            example = next(iter(below), f"{target}:NAME")
-            raise TargetError(f"{target!r} names no program: write {example}")
         module = _import(module_part)
     program = _named_program(module, module_part, name)
     os.chdir(_moved_to.get(module.__name__, "."))
@@ -317,9 +332,11 @@ def _import(module_part: str) -> ModuleType:
         if os.getcwd() != here:
             _moved_to[module.__name__] = os.getcwd()
         return module
-    except (TargetError, KeyboardInterrupt):
+    except TargetError:
         raise
-    except (Exception, SystemExit) as error:
+    except (Exception, SystemExit, KeyboardInterrupt) as error:
+        if isinstance(error, KeyboardInterrupt) and not _is_of_a_statement(error):
+            raise  # from the keyboard
         if isinstance(error, OSError) and _is_of_target(error, module_part):
             raise
         text = f"importing {module_part} raised {type(error).__name__}: {said_by(error)}"
@@ -331,6 +348,16 @@ def _import(module_part: str) -> ModuleType:
         raise FailedImportError(text) from error
     finally:
         os.chdir(here)  # the other targets are relative to it
+
+
+def _is_of_a_statement(error: BaseException) -> bool:
+    """Say whether a `raise` statement has raised it, which a signal never runs at."""
+    tb = error.__traceback__
+    while tb is not None and tb.tb_next is not None:
+        tb = tb.tb_next
+    return tb is not None and (
+        tb.tb_frame.f_code.co_code[tb.tb_lasti] == dis.opmap["RAISE_VARARGS"]
+    )
 
 
 def _is_of_target(error: OSError, module_part: str) -> bool:

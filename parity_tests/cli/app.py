@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 import sys
 import traceback
@@ -137,6 +138,17 @@ def _what_comes_of(taken: Sequence[int]) -> tuple[type[Exception], ...]:
     return (Exception,) if taken else ()
 
 
+# What typer says of a value in pydantic's words, and in ours.
+_PLAIN = (
+    (r"Input should be a valid integer.*", "it is no whole number"),
+    (r"Input should be a valid number.*", "it is no number"),
+    (r"Input should be greater than or equal to ", "it should be at least "),
+    (r"Input should be less than or equal to ", "it should be at most "),
+    (r"Input should be ", "it should be "),
+    (r"Value error, ", ""),
+)
+
+
 def _of_misuse(error: Any) -> str:
     """Say what is wrong with options or arguments, and where to read on."""
     text = error.format_message().removeprefix("Invalid value: ").removesuffix(".")
@@ -144,6 +156,8 @@ def _of_misuse(error: Any) -> str:
         text = f"no option {error.option_name!r}; did you mean {' or '.join(meant)}?"
     elif hasattr(error, "option_name"):
         text = text.replace("No such option: ", "no option ")
+    for said, plain in _PLAIN:
+        text = re.sub(said, plain, text)
     path = error.ctx.command_path if error.ctx is not None else "constparity"
     if text[1:2].islower():  # typer's own sentences begin with a capital, and so does JAX
         text = f"{text[0].lower()}{text[1:]}"

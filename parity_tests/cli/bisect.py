@@ -167,7 +167,13 @@ def bisect(
     variables = (f"{name}={value}" for name, value in sorted(os.environ.items()))
     given = (each for each in variables if not each.startswith(_OF_THE_SHELL))
     parts = (os.getcwd(), *versions, str(how), str(timeout), reset, exceptions, *command, *given)
-    file = last_failed.make() / f"bisect-{digest_of(parts)}.jsonl"
+    try:
+        file = last_failed.make() / f"bisect-{digest_of(parts)}.jsonl"
+    except OSError as error:
+        fail(
+            f"the runs of the search are kept in {last_failed.FOLDER}, which cannot be made here "
+            f"({error.strerror}): run it in a folder that can be written to"
+        )
     if anew:
         file.unlink(missing_ok=True)
     kept = KeptRuns(file)

@@ -96,7 +96,11 @@ def compare(
         return
     from parity_tests.evidence.saved import Saved
     from parity_tests.run import compare_saved
+    from reports.store.reading import is_reference
 
+    for file in (left, right):
+        if is_reference(file) and not Path(file).exists():
+            fail(f"{file} is a run of a database: name that, as in --store runs.db")
     requests, judging = reporting.requests(context), Judging(fail_on, exit_zero)
     with display.progress(first="reading the results") as shown:
         saved = []
@@ -199,6 +203,6 @@ def _told(run: ComparedRun) -> str:
     commit = f", commit {run.commit}" if run.commit else ""
     machine = f" on {run.machine}" if run.machine else ""
     return (
-        f"{run.label}: {run.created}{machine}, jax {run.environment.jax}{commit}, "
+        f"{run.label}: begun {run.created}{machine}, jax {run.environment.jax}{commit}, "
         f"{counted(run.programs, 'program')}"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
@@ -12,6 +12,8 @@ from parity_tests.cli.experiments import ask_with_progress
 from parity_tests.cli.options import OneTarget, Reporting
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
     from reports.rows.experiments import CulpritFound
@@ -64,22 +66,21 @@ def culprit(
 
       constparity culprit my_model.py:step --metric compile --samples 9
     """
-    from pydantic import ValidationError
-
     from parity_tests.cli.report_option import write_reports
     from parity_tests.experiments import in_worker
-    from reports.rows.experiments import CulpritQuestion
+    from parity_tests.targets import check_names_one
+    from reports.rows.experiments import Beyond, CulpritMetric, CulpritQuestion
 
     check_engine_runs("culprit")
     display = Display(quiet=quiet, no_color=no_color)
     requests = reporting.requests(context)
-    try:
-        question = CulpritQuestion.model_validate(
-            {"metric": metric, "beyond": beyond, "factor": factor, "samples": samples}
-        )
-    except ValidationError as error:
-        wrong = error.errors()[0]
-        fail(f"--{wrong['loc'][0]}: {wrong['msg']}, got {wrong['input']!r}")
+    question = CulpritQuestion(
+        metric=cast(CulpritMetric, _one_of("--metric", metric, get_args(CulpritMetric))),
+        beyond=cast(Beyond, _one_of("--beyond", beyond, get_args(Beyond))),
+        factor=factor,
+        samples=samples,
+    )
+    check_names_one(target)
     found = ask_with_progress(
         context,
         display,
@@ -93,6 +94,15 @@ def culprit(
     write_reports(context, console, requests, found)
     code = Exit.PARITY if exit_zero else code_of(found.verdict)
     context.obj.code = max(context.obj.code, code)
+
+
+def _one_of(option: str, given: str, choices: Sequence[str]) -> str:
+    if given not in choices:
+        from parity_tests.suggestions import close
+
+        *others, last = choices
+        fail(f"{option} {given}: it is {', '.join(others)} or {last}{close(given, choices)}")
+    return given
 
 
 def print_culprits(console: Console, found: CulpritFound) -> None:

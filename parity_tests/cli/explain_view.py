@@ -74,7 +74,7 @@ def _print_hazards(console: Console, hazards: tuple[Hazard, ...]) -> None:
 
 def print_ledger(console: Console, ledger: cells.Table, sides: Sequence[Side]) -> None:
     """Print a ledger of `reports.views.ledger`, whose last columns are those of the sides."""
-    if _width([column.title for column in ledger.columns], _texts(ledger)) <= console.width:
+    if width_of([column.title for column in ledger.columns], _texts(ledger)) <= console.width:
         console.print(_wide(ledger))
         return
     console.print(_narrow(ledger, sides, console.width))
@@ -86,8 +86,13 @@ def _texts(ledger: cells.Table) -> list[list[str]]:
     return [[cell.text for cell in row] for row in ledger.rows]
 
 
-def _width(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
-    """Return the width of a table whose cells are not folded, with its frame."""
+def width_of(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
+    """Return the width of a table whose cells are not folded, with its frame.
+
+    Example::
+
+        width_of(["captured at", "size"], [["model.py:11", "4.0 KiB"]]) == 23
+    """
     columns = zip(titles, *rows, strict=True)
     widths = [max(len(line) for text in texts for line in text.split("\n")) for texts in columns]
     return sum(widths) + (len(widths) + 1) + 2 * (len(widths) - 1)
@@ -110,7 +115,7 @@ def _narrow(ledger: cells.Table, sides: Sequence[Side], width: int) -> Table:
     rest = [
         ["", *(row[i].text for i in kept), "\n".join(_lines(row, sides))] for row in ledger.rows
     ]
-    place = max(width - _width(titles, rest), _NARROWEST_PLACE)
+    place = max(width - width_of(titles, rest), _NARROWEST_PLACE)
     shown = Table(pad_edge=False)
     shown.add_column(escape(folded(ledger.columns[0].title, place)))
     for i in kept:

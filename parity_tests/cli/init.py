@@ -92,7 +92,10 @@ def init(
     if diff_only or not (yes or typer.confirm("write these files?", err=True)):
         context.obj.code = Exit.DIFFERENCE
         return
-    apply(folder, changes)
+    try:
+        apply(folder, changes)
+    except OSError as error:
+        fail(str(error).replace("write the report to", "write"))
     for change in changes:
         complain(f"wrote {folder / change.path}")
 

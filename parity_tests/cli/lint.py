@@ -113,6 +113,9 @@ def lint(
         return
     if not paths:
         fail("name files or folders to lint, as in: constparity lint src")
+    for path in paths:
+        if not path.exists():
+            fail(f"{path}: no such file or folder; check the path")
     codes = _chosen(select, ignore, rules.CODES)
     requests = reporting.requests(context)
     display = Display(quiet=quiet, no_color=no_color)

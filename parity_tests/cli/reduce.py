@@ -138,13 +138,15 @@ def _reduced(
     context: typer.Context, question: Question, file: Path, console: Console
 ) -> Reduced | None:
     """Reduce and write the file; None, with the exit status set, if that was impossible."""
-    from parity_tests.reduce.reduce import ReduceError
+    from parity_tests.reduce.reduce import NoMetricError, ReduceError
 
     try:
         found = _search(question, console)
         if found is not None:
             found.written.save(file)
         return found
+    except NoMetricError as error:
+        fail(str(error))
     except ReduceError as error:
         complain(f"could not reduce {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE

@@ -84,7 +84,8 @@ def _chosen(names: Sequence[str]) -> list[Line]:
     found = {each.name: each for each in lines()}
     for name in names:
         if name not in found:
-            raise typer.BadParameter(f"no line {name!r}{close(name, found)}")
+            meant = close(name, found) or f"; the lines are {', '.join(found)}"
+            raise typer.BadParameter(f"no line {name!r}{meant}")
     return [found[name] for name in names] if names else list(found.values())
 
 

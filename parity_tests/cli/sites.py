@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,11 +13,16 @@ from parity_tests.cli.options import Reporting
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from reports.document import Table
     from reports.rows.sites import Sites
 
 _MOST_ROWS = 20
+_WIDE_ALONE = ("read by", "lowered", "copies in legacy")  # left out where not all columns fit
+_NARROWEST = 14
 _STANDARD_ERROR = 2
 
 
@@ -83,9 +88,6 @@ def sites(
 
 def print_sites(console: Console, found: Sites, *, details: int = 1) -> None:
     """Print the totals and, unless `details` is 0, the largest arrays; with 2 all of them."""
-    from rich.markup import escape
-    from rich.table import Table
-
     from parity_tests.cli.terminal import say
     from reports.documents import sites as documents
 
@@ -96,13 +98,8 @@ def print_sites(console: Console, found: Sites, *, details: int = 1) -> None:
         say(console, f"  {text}")
     table = documents.captured_table(found)
     rows = table.rows if details > 1 else table.rows[:_MOST_ROWS]
-    shown = Table(pad_edge=False)
-    for column in table.columns:
-        shown.add_column(column.title, justify="right" if column.numeric else "left")
-    for row in rows:
-        shown.add_row(*(escape(cell.text) for cell in row))
     if rows:
-        console.print(shown)
+        console.print(_shown(table, [[cell.text for cell in row] for row in rows], console.width))
     if len(rows) < len(table.rows):
         say(console, f"  {len(table.rows) - len(rows):,} more lines; -v prints them")
     for each in found.captured:
@@ -110,3 +107,29 @@ def print_sites(console: Console, found: Sites, *, details: int = 1) -> None:
             say(console, f"  not flipped by itself: {documents.place_of(each)}: {each.fixed}")
     for text in found.not_reached:
         say(console, f"  out of reach, captured outside of jax.jit: {text}")
+
+
+def _shown(table: Table, rows: Sequence[Sequence[str]], width: int) -> Any:
+    """Make a table for a terminal; a narrow one leaves columns out, and folds what it keeps."""
+    from rich.markup import escape
+    from rich.table import Table as Shown
+
+    from parity_tests.cli.explain_view import folded, width_of
+
+    titles = [column.title for column in table.columns]
+    kept = list(range(len(titles)))
+    if width_of(titles, rows) > width:
+        kept = [i for i in kept if titles[i] not in _WIDE_ALONE]
+        narrow = max(width // 6, _NARROWEST)
+        titles = [folded(title, narrow) for title in titles]
+        rows = [[row[0], *(folded(text, narrow) for text in row[1:])] for row in rows]
+        others = [[row[i] for i in kept[1:]] for row in rows]
+        place = max(width - width_of([titles[i] for i in kept[1:]], others) - 3, narrow)
+        rows = [[folded(row[0], place), *row[1:]] for row in rows]
+    shown = Shown(pad_edge=False)
+    for i in kept:
+        numeric = table.columns[i].numeric
+        shown.add_column(titles[i], justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        shown.add_row(*(escape(row[i]) for i in kept))
+    return shown

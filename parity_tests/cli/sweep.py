@@ -67,9 +67,11 @@ def sweep(
     from parity_tests.cli.report_option import write_reports
     from parity_tests.experiments import in_worker
     from parity_tests.processes.protocol import SweepThreshold
+    from parity_tests.targets import check_names_one
     from reports.rows.experiments import SweepQuestion
 
     check_engine_runs("sweep")
+    check_names_one(target)
     display = Display(quiet=quiet, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     request = SweepThreshold(target=target, question=question)

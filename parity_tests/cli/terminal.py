@@ -120,8 +120,13 @@ class Shown:
     This one shows nothing.
     """
 
-    def __call__(self, done: int, total: int, text: str) -> None:
-        """Show a step, as `parity_tests.processes.protocol.Progress` has it."""
+    def __call__(
+        self, done: int, total: int, text: str, work: tuple[int, int] | None = None
+    ) -> None:
+        """Show a step, as `parity_tests.processes.protocol.Progress` has it.
+
+        `work` is how much of the work is done, of how much, where steps differ in that.
+        """
 
     def say(self, text: str) -> None:
         """Print a sentence beside the progress."""
@@ -178,9 +183,11 @@ class _OnConsole(Shown):
     left: TimeLeft = field(default_factory=TimeLeft)
     silence: threading.Timer | None = None
 
-    def __call__(self, done: int, total: int, text: str) -> None:
+    def __call__(
+        self, done: int, total: int, text: str, work: tuple[int, int] | None = None
+    ) -> None:
         self.end_silence()
-        self.advance(done, total, text, self.left.of(done, total))
+        self.advance(done, total, text, self.left.of(*(work or (done, total))))
 
     def say(self, text: str) -> None:
         self.end_silence()

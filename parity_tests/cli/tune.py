@@ -62,9 +62,11 @@ def tune(
     from parity_tests.cli.report_option import write_reports
     from parity_tests.experiments import in_worker
     from parity_tests.processes.protocol import TunePolicy
+    from parity_tests.targets import check_names_one
     from reports.rows.experiments import TuneQuestion
 
     check_engine_runs("tune")
+    check_names_one(target)
     display = Display(quiet=quiet, no_color=no_color)
     question = TuneQuestion(
         samples=samples,

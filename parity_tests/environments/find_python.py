@@ -316,7 +316,7 @@ def _print_about(folder: str) -> None:
     """Say which JAX an environment has, and whether there is a newer one."""
     jax = importlib.metadata.version("jax")
     python = ".".join(map(str, sys.version_info[:3]))
-    print(f"JAX {jax} on Python {python}; `. {folder}/bin/activate` puts constparity on the path")
+    print(f"JAX {jax} on Python {python}, in {folder}")
     newer = newer_than(jax, sys.version_info[1], next(iter(on_index(sys.executable)), ""))
     if newer:
         print(f"warning: {newer}", file=sys.stderr)

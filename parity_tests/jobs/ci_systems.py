@@ -29,6 +29,8 @@ def systems(folder: Path) -> tuple[tuple[System, ...], str]:
 def default_branch(folder: Path) -> tuple[str, str]:
     """Return the branch that the remote calls its main one, and where it was found.
 
+    Without such a remote it is `main` or `master`, else the branch that is checked out.
+
     Example::
 
         default_branch(Path("my_project")) == ("main", "git")
@@ -40,6 +42,8 @@ def default_branch(folder: Path) -> tuple[str, str]:
     for name in ("main", "master"):
         if name in branches:
             return name, "git: a branch of this name"
+    if head := git(folder, "symbolic-ref", "--quiet", "--short", "HEAD"):
+        return head, "git: HEAD"
     return "main", "assumed: git names no other"
 
 

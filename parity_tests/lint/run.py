@@ -32,20 +32,25 @@ def lint(
     codes: Collection[str],
     at_least: Confidence = Confidence.MEDIUM,
     change: Callable[[Path, str, str], None] | None = None,
-    progress: Callable[[int, int, str], object] = lambda done, total, text: None,
+    progress: Callable[[int, int, str, tuple[int, int]], object] = lambda *told: None,
 ) -> Result:
     """Lint the Python files of the paths by the rules with these codes.
 
     `change` is given each file that a fix changes, its text before and after; the findings are
-    then those of the text after. `progress` is told how many files are done, of how many.
+    then those of the text after. `progress` is told how many files are done, of how many, and how
+    many bytes are, of how many: files differ in size, and so in time.
 
     Example::
 
         lint([Path("src")], CODES).findings
     """
     result, files = Result(), list(python_files(paths))
-    for done, found in enumerate(files):
-        progress(done, len(files), str(found.file if isinstance(found, Unread) else found))
+    sizes = [0 if isinstance(each, Unread) else _size(each) for each in files]
+    total, before = sum(sizes), 0
+    for done, (found, size) in enumerate(zip(files, sizes, strict=True)):
+        name = str(found.file if isinstance(found, Unread) else found)
+        progress(done, len(files), name, (before, total))
+        before += size
         if isinstance(found, Unread):
             result.unread.append(found)
             continue
@@ -81,6 +86,13 @@ def _lint_file(
             break
     change(file, before, after)
     return matches
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:  # reading it says so
+        return 0
 
 
 def _read(file: Path) -> bytes:

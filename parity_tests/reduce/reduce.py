@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,15 @@ class ReduceError(RuntimeError):
     """The program cannot be reduced; the message says why, and what to do."""
 
 
+class NoMetricError(ReduceError):
+    """Nothing of the program is compared under the name that is to keep differing."""
+
+    def __init__(self, target: str, name: str, known: Collection[str]) -> None:
+        meant = close(name, known)
+        to_do = meant or f" -> `constparity run {target} --report json:-` has the names"
+        super().__init__(f"--metric {name}: nothing of {target} is compared as that{to_do}")
+
+
 @dataclass(frozen=True)
 class Question:
     """Which program to reduce, on which pair of sides, and which metric has to keep differing.
@@ -82,16 +91,15 @@ def symptom_to_keep(question: Question, seen: Judged) -> Symptom | None:
             return None
         decisive = [each for each in shown if each.kind.startswith("different")]
         return next((each for each in (*decisive, *shown) if each in decisive or each.fails), None)
+    known = {FAILURE, *(each.metric for each in seen.judgement.comparisons)}
+    if question.metric not in known:
+        raise NoMetricError(question.target, question.metric, known)
     asked = [each for each in shown if each.metric == question.metric]
     if not asked and shown:
         metrics = ", ".join(dict.fromkeys(each.metric for each in shown))
         raise ReduceError(
             f"{question.target} does not differ in {question.metric!r}; it does in {metrics}"
         )
-    known = {FAILURE, *(each.metric for each in seen.judgement.comparisons)}
-    if question.metric not in known:
-        what = f"nothing of {question.target} is compared as {question.metric!r}"
-        raise ReduceError(what + close(question.metric, known))
     if asked and asked[0].kind.startswith("expected") and question.metric not in MEASURED:
         raise ReduceError(
             f"{question.target} differs in {question.metric!r} as it should, and no file shows "

@@ -107,7 +107,7 @@ def _of_one_run(
 def _told(run: StoredRun) -> ComparedRun:
     return ComparedRun(
         label=run.label,
-        created=run.finished or run.started,
+        created=run.started,
         machine=run.machine,
         commit=str(run.commit or ""),
         environment=run.environment,

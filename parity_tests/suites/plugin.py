@@ -7,6 +7,7 @@ of the tester: a test-suite that does not ask must not notice.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import sys
 from collections.abc import Iterator
@@ -125,7 +126,15 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
         if options.constparity_fail and options.constparity != "prove":
             measuring = Measuring(suite, options.constparity_collect, options.constparity_fail)
             early_config.pluginmanager.register(measuring, "constparity-measure")
-    return (yield)
+    with _users_code(options):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
+    """Collect, which imports the user's tests."""
+    with _users_code(collector.config.option):
+        return (yield)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -186,6 +195,15 @@ def _open_ours(*, with_engine: bool) -> None:
     except own_packages.CollisionError as error:
         raise pytest.UsageError(str(error)) from error
     own_packages.guard_imports(always=True)
+
+
+def _users_code(options: argparse.Namespace) -> contextlib.AbstractContextManager[None]:
+    """Return what code of the user's is imported in: jax-both replaces nothing in this process."""
+    if options.constparity != "jax-both":
+        return contextlib.nullcontext()
+    from parity_tests import own_packages
+
+    return own_packages.USERS_TURN
 
 
 def _settle(options: argparse.Namespace, folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from reports.rows.bench import Bench, BenchLine
 WIDTH, LABELS, MARGIN, HEIGHT = 960, 520, 24, 20
 # The axis covers all values, but ends at this ratio and its inverse at the latest.
 FURTHEST = 64.0
+# Characters of a label that fit on a line of it, in the widest of the usual fonts.
+_LONGEST = 96
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,11 @@ class Mark:
     high: float | None
     target: float | None
 
+    @property
+    def lines(self) -> list[str]:
+        """The text, on as many lines as fit beside the axis."""
+        return textwrap.wrap(self.label, _LONGEST, break_on_hyphens=False)
+
 
 @dataclass(frozen=True)
 class Drawing:
@@ -42,6 +50,11 @@ class Drawing:
     bottom: float
     ticks: tuple[Tick, ...]
     marks: tuple[Mark, ...]
+
+    @property
+    def outcomes(self) -> list[str]:
+        """What the shapes stand for, of those that are drawn."""
+        return list(dict.fromkeys(sorted(mark.outcome for mark in self.marks)))
 
 
 def render(bench: Bench) -> str:

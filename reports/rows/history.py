@@ -155,7 +155,7 @@ class ProgramChange(Row):
 
 
 class ComparedRun(Row):
-    """A run as a comparison names it."""
+    """A run as a comparison names it; `created` is when it began, as `history` shows it."""
 
     label: str
     created: str

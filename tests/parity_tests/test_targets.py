@@ -323,3 +323,13 @@ def test_sizes_of_a_program_are_targets(tmp_path):
     assert targets.load_one(both[1]).build() == (abs, (40,), {})
     with pytest.raises(TargetError, match=r"sized.py:loop has sizes: name one, as .*loop.n10"):
         targets.load_one(f"{file}:loop")
+
+
+def test_a_key_that_a_user_presses_is_told_from_an_exception_that_a_module_raises(package):
+    raises, pressed = package.parent / "raises.py", package.parent / "pressed.py"
+    raises.write_text("raise KeyboardInterrupt('no')\n")
+    pressed.write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\nx = [0] * 9\n")
+    with pytest.raises(targets.FailedImportError, match="raised KeyboardInterrupt: no"):
+        names(str(raises))
+    with pytest.raises(KeyboardInterrupt):
+        names(str(pressed))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +17,7 @@ from parity_tests.bisect.bisecting import Bisecting
 from parity_tests.bisect.kept_runs import KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Until
 from parity_tests.bisect.sites import Flips, Site, Told
+from parity_tests.cli.app import main
 from reports.documents.bisection import lines
 from reports.rows.bisection import Bisection
 
@@ -71,6 +73,18 @@ def blamed(found: Bisection) -> list[list[int]]:
 
 def flips(*numbers: int) -> Callable[[Flips], bool]:
     return lambda asked: all(BY_LINE[number] in asked for number in numbers)
+
+
+def test_a_folder_that_takes_no_runs_is_answered_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(".constparity_cache").write_text("no folder")
+    assert main(["bisect", "--", sys.executable, "-c", "pass"]) == 4
+    assert capsys.readouterr().err == (
+        "constparity: the runs of the search are kept in .constparity_cache, which cannot be made "
+        "here (File exists): run it in a folder that can be written to\n"
+    )
 
 
 @pytest.mark.parametrize("at_once", [1, 3])

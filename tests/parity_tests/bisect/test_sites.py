@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -14,12 +15,15 @@ from typing import Any
 
 import pytest
 from program_files import program_file
+from rich.console import Console
 
 from parity_tests.bisect import sites
 from parity_tests.bisect.listing import listed
 from parity_tests.bisect.running import EndedHere, run_here
 from parity_tests.bisect.sites import Flips, Site, Told, file_of
 from parity_tests.cli.app import main
+from parity_tests.cli.sites import print_sites
+from reports.rows.sites import Captured, Sites
 
 PROGRAM = program_file("sites/captures")
 
@@ -108,6 +112,27 @@ def test_an_interrupted_command_is_waited_for() -> None:
         ["sh", "-c", "sleep 0.3; kill -INT $PPID; sleep 0.6; exit 9"], Flips.of("none")
     )
     assert (ended.word, ended.exit_status) == ("interrupted", 9)
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_no_terminal_cuts_off_the_place(width: int) -> None:
+    captured = Captured(
+        file="accidental_captures.py", line=24, function="logits", array="float32[3000,784]",
+        arrays=1, bytes=9_408_000, programs=("train at accidental_captures.py:30",), uses=2,
+        lowered=1, copies=1, sites=("0a",),
+    )  # fmt: skip
+    found = Sites(
+        created="2026-01-01T00:00:00+00:00", constparity="0.1.0", command=("python", "a.py"),
+        status=0, ended="exit status 0", seconds=1.0, captured=(captured,), lowered=1,
+        processes=("0.10.2",),
+    )  # fmt: skip
+    console = Console(file=io.StringIO(), width=width)
+    print_sites(console, found)
+    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    rows = [line.strip("│").split("│") for line in printed.splitlines() if line[0] == "│"]
+    columns = ["".join(cell.strip() for cell in column) for column in zip(*rows, strict=True)]
+    assert columns[0].replace(" ", "") == "accidental_captures.py:24(logits)"
+    assert columns[1:4] == ["float32[3000,784]", "9.0 MiB", "train"]
 
 
 def test_small_arrays_are_only_counted() -> None:

@@ -14,6 +14,7 @@ from kept_runs import campaign, keep
 from parity_tests.cli import app
 from reports.kinds import ReportFormat, formats_of
 from reports.output import json_file
+from reports.store import reading
 
 SETPRIV = shutil.which("setpriv")
 CAPABILITIES = "--bounding-set=-dac_override,-dac_read_search"
@@ -75,6 +76,8 @@ def test_two_runs_are_compared(two, tmp_path, capsys):
     compare = ["compare", "last~1", "last", "--store", str(two)]
     assert app.main([*compare, "--report", f"json:{file}"]) == 1
     out = capsys.readouterr().out
+    begun = [run.started for run in reading.list_runs(two)]  # as `history` shows them
+    assert [f"run {n}: begun {at} on " in out for n, at in enumerate(begun, 1)] == [True, True]
     assert "3 programs: 1 newly different, 1 newly fixed, 1 within noise" in out
     assert "step: newly different\n    safe before, different (outputs are apart) now" in out
     told = {each["name"]: each["outcome"] for each in json.loads(file.read_text())["programs"]}

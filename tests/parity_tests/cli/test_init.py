@@ -7,6 +7,7 @@ import pytest
 
 from parity_tests.cli import app
 from parity_tests.jobs import ProjectError, origin, proposals
+from reports.output.files import ReportPathError
 
 WORKFLOW = ".github/workflows/constparity.yml"
 
@@ -155,10 +156,11 @@ def test_bad_usage_is_said(project, capsys, arguments, said):
 
 def test_a_folder_that_takes_no_file_leaves_nothing_half_written(project, capsys, monkeypatch):
     def write(path, content):
-        raise OSError(f"cannot write {path}: disk full")
+        raise ReportPathError(f"cannot write the report to {path}: disk full")
 
     before = files(project)
     monkeypatch.setattr(proposals, "write_atomically", write)
-    assert app.main(["init", "--yes"]) == 3
-    assert "disk full" in capsys.readouterr().err
+    assert app.main(["init", "--yes"]) == 4
+    said = f"constparity: cannot write {WORKFLOW}: disk full"
+    assert capsys.readouterr().err.splitlines()[-1] == said
     assert files(project) == before

@@ -167,6 +167,16 @@ def test_the_time_that_is_left_is_of_the_phase(monkeypatch):
     assert told == [None, None, 61.0, None, 60.0, None]
 
 
+def test_steps_that_differ_are_told_with_their_work(monkeypatch):
+    now, told = [100.0], []
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])
+    shown = terminal._OnConsole(None, lambda done, total, text, left: told.append(left))
+    for done, work in enumerate([(0, 100), (10, 100), (60, 100)]):
+        shown(done, 3, "", work)
+        now[0] += 10
+    assert told == [None, 90.0, pytest.approx(20 * 40 / 60)]
+
+
 def test_the_time_left_runs_down_and_is_not_told_when_it_has_run_out(monkeypatch):
     now = [100.0]
     monkeypatch.setattr(terminal.time, "monotonic", lambda: now[0])

@@ -69,8 +69,17 @@ def test_a_jax_that_the_engine_refuses_beside_a_module_of_the_users(
     problem, collision = found["problems"]
     assert problem["what"].endswith("this is jax 0.99")
     assert f"and so have you ({tmp_path}/reports.py)" in collision["what"]
-    assert collision["to_do"] == "rename yours"
+    assert collision["to_do"].startswith("rename yours")
     assert f"wrong: {problem['what']}" in printed
+
+
+def test_an_interpreter_that_has_constparity_installed(doctor, plant, tmp_path):
+    """Another one than this, as where both Pythons were made as the README says."""
+    (tmp_path / "parity_tests").mkdir()
+    for name in ("__init__.py", "own_packages.py"):
+        plant(f"parity_tests/{name}", "")
+    status, _, printed = doctor()
+    assert (status, printed.splitlines()[-1]) == (0, "all is well")
 
 
 def test_a_private_name_that_is_gone(doctor, plant):

@@ -57,6 +57,21 @@ def test_without_files_git_says_the_system_and_the_branch(plant, git, facts_of):
     assert (found.systems, found.branch) == (("gitlab",), "master")
 
 
+@pytest.mark.parametrize("branch", ["master", "develop"])
+def test_without_a_remote_the_branch_is_the_one_that_is_checked_out(plant, git, facts_of, branch):
+    folder = plant({"test_a.py": "", ".github/x": ""})
+    git(folder, "init", "--quiet", f"--initial-branch={branch}")
+    assert facts_of(folder).branch == branch  # which has no commit yet
+
+
+def test_another_branch_than_main_is_checked_out(plant, git, facts_of):
+    folder = plant({"test_a.py": "", ".github/x": ""})
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    git(folder, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "--allow-empty", "-m", "x")
+    git(folder, "checkout", "--quiet", "-b", "feature")
+    assert facts_of(folder).branch == "main"
+
+
 @pytest.mark.parametrize(
     ("files", "said"),
     [

@@ -33,6 +33,15 @@ def test_files_and_folders_are_linted_once(folder):
     assert len(result.files) == 2
 
 
+def test_the_progress_counts_bytes_for_files_differ_in_size(folder):
+    (folder / "large.py").write_text(BAD * 9)
+    told = []
+    files = [folder / name for name in ("large.py", "bad.py", "gone.py")]
+    lint(files, CODES, progress=lambda *each: told.append(each))
+    size = len(BAD)
+    assert [each[3] for each in told] == [(0, 10 * size), (9 * size, 10 * size), (10 * size,) * 2]
+
+
 def test_a_file_that_is_named_is_linted_whatever_its_name_is(folder):
     (folder / "script").write_text(BAD)
     assert linted(folder / "script")[0] == ["script"]

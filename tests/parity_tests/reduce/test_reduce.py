@@ -177,13 +177,17 @@ def test_a_metric_that_there_is_not_is_refused_where_nothing_differs(tmp_path):
         "import numpy as np\nfrom parity_tests import program\n"
         "@program(args=(np.ones(3, np.float32),))\ndef f(x):\n    return x + 1\n"
     )
-    with pytest.raises(ReduceError, match="compared as 'outptus'; did you mean outputs"):
+    with pytest.raises(ReduceError, match=r"--metric outptus: .* did you mean outputs"):
         reduce(Question(f"{file}:f", sides=("legacy", "jax-legacy"), metric="outptus"))
 
 
-def test_a_metric_that_does_not_differ_is_refused_with_those_that_do():
+def test_a_metric_that_does_not_differ_is_refused_with_those_that_do(capsys):
     with pytest.raises(ReduceError, match="does not differ in 'output dtypes'; it does in"):
         reduced("folds_by_itself", metric="output dtypes")
+    assert app.main(["reduce", f"{FILE}:folds_by_itself", "--metric", "speed"]) == 4
+    said = capsys.readouterr().err
+    assert "--metric speed: nothing of" in said
+    assert "folds_by_itself --report json:-` has the names" in said
     with pytest.raises(ReduceError, match="no file shows that"):
         reduced("folds_by_itself", metric="constvars")
 

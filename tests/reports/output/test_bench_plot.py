@@ -61,6 +61,28 @@ def test_counts_are_left_to_the_table_and_what_is_far_stays_on_the_paper(bench):
     assert drawn.labels <= mark.low < mark.x == mark.high < drawn.width
 
 
+def test_each_outcome_has_a_shape_of_its_own_and_is_named(bench):
+    outcomes = ("met", "missed", "inconclusive", None)
+    root = ElementTree.fromstring(
+        bench_plot.render(bench(*(line(1.0, outcome=outcome) for outcome in outcomes)))
+    )
+    marks = [group[-1] for group in root.iter(f"{SVG}g")]
+    tags = [each.tag.removeprefix(SVG) for each in marks]
+    assert tags == ["circle", "rect", "path", "circle"]
+    assert marks[0].get("fill") != marks[3].get("fill") == "#ffffff"
+    told = [each.text for each in root.findall(f"{SVG}text")]
+    assert {"met", "missed", "inconclusive", "no target"} <= set(told)
+
+
+def test_a_long_label_takes_another_line_and_is_not_cut(bench):
+    case = "in another process: " + "equal NumPy arrays," + " equal arrays" * 4
+    [group] = ElementTree.fromstring(bench_plot.render(bench(line(1.0, case=case)))).iter(f"{SVG}g")
+    texts = [each.text for each in group.findall(f"{SVG}text")]
+    assert len(texts) == 2
+    assert max(map(len, texts)) <= 96
+    assert " ".join(texts) == f"1  {case}: seconds: simplified / jax-simplified"
+
+
 def test_it_is_xml_whatever_a_case_is_called(bench):
     text = bench_plot.render(bench(line(1.0, low=0.9, high=1.1, case='<script>"&')))
     root = ElementTree.fromstring(text)
@@ -68,4 +90,4 @@ def test_it_is_xml_whatever_a_case_is_called(bench):
     assert [each.text for each in root.iter(f"{SVG}text") if "script" in (each.text or "")] == [
         '1  <script>"&: seconds: simplified / jax-simplified'
     ]
-    assert len(list(root.iter(f"{SVG}circle"))) == 1
+    assert len(list(root.iter(f"{SVG}g"))) == 1
