@@ -1,5 +1,6 @@
 """Mistakes of users: each is told what is wrong, where, and what to do, and has its exit status."""
 
+import contextlib
 import json
 import os
 import sqlite3
@@ -86,7 +87,7 @@ MISTAKES = [
 def folder(tmp_path, monkeypatch):
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
-    with sqlite3.connect(tmp_path / "foreign.db") as database:
+    with contextlib.closing(sqlite3.connect(tmp_path / "foreign.db")) as database:
         database.execute("create table a (b)")
     monkeypatch.chdir(tmp_path)
 

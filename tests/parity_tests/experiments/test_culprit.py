@@ -167,7 +167,7 @@ def test_exit_zero(planted, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--metric", "speed"], "--metric: Input should be 'outputs', 'compile', 'memory'"),
+        (["--metric", "speed"], "--metric speed: it is outputs, compile, memory or call"),
         (["--beyond", "all"], "--beyond"),
         (["--factor", "0.5"], ""),
     ],
