@@ -176,7 +176,7 @@ _FLAG = "use_simplified_jaxpr_constants"
 
 # What reads a global, or a module, by a name that is no part of the code.
 _READERS = frozenset(
-    {"__import__", "_getframe", "eval", "exec", "globals", "import_module", "locals", "vars"}
+    {"__import__", "currentframe", "eval", "exec", "globals", "import_module", "locals", "vars"}
 )
 
 
