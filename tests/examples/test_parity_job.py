@@ -115,9 +115,12 @@ def test_its_suite_fails_after_the_flip_until_it_is_fixed(project):
 
 
 @pytest.mark.deep
-def test_both_pipelines_agree_on_what_its_tests_compute(project):
+def test_its_tests_pass_on_simplified_and_shadow_mode_has_nothing_to_compare(project):
     found = run(project, "python -m pytest -q --constparity=simplified")
     assert found.returncode == 1
     patch(project)
-    for mode in ("simplified", "both"):
-        assert run(project, f"python -m pytest -q --constparity={mode}").returncode == 0
+    assert run(project, "python -m pytest -q --constparity=simplified").returncode == 0
+    # Its tests jit nothing, so there is nothing to compare, which is no success.
+    found = run(project, "python -m pytest -q --constparity=both")
+    assert found.returncode == 1
+    assert "nothing was compared: 2 tests passed" in found.stdout
