@@ -194,7 +194,10 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
     if any(_FLAG in each.lower() for each in names | texts if isinstance(each, str)):
         raise UndecidedError("a callback that reads the flag when it runs")
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    found = {f"captured {name}": cell.cell_contents for name, cell in cells}
+    try:
+        found = {f"captured {name}": cell.cell_contents for name, cell in cells}
+    except ValueError as error:
+        raise UndecidedError("a callback that captures a name without a value") from error
     for name in _globals_named(function):
         if name in function.__globals__:
             found[f"global {name}"] = function.__globals__[name]

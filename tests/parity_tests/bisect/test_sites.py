@@ -115,7 +115,7 @@ def test_an_interrupted_command_is_waited_for() -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_no_terminal_cuts_off_the_place(width: int) -> None:
+def test_no_terminal_cuts_off_the_place(width):
     captured = Captured(
         file="accidental_captures.py", line=24, function="logits", array="float32[3000,784]",
         arrays=1, bytes=9_408_000, programs=("train at accidental_captures.py:30",), uses=2,
@@ -128,7 +128,7 @@ def test_no_terminal_cuts_off_the_place(width: int) -> None:
     )  # fmt: skip
     console = Console(file=io.StringIO(), width=width)
     print_sites(console, found)
-    printed = console.file.getvalue()  # type: ignore[attr-defined]
+    printed = console.file.getvalue()
     rows = [line.strip("│").split("│") for line in printed.splitlines() if line[0] == "│"]
     columns = ["".join(cell.strip() for cell in column) for column in zip(*rows, strict=True)]
     assert columns[0].replace(" ", "") == "accidental_captures.py:24(logits)"

@@ -63,6 +63,19 @@ def test_the_name_of_an_attribute_is_no_global(module):
     assert number_of(made.host) is not None
 
 
+def test_a_name_that_has_no_value_yet_is_undecided():
+    def outer():
+        def host(x):
+            return x * later
+
+        with pytest.raises(UndecidedError, match="captures a name without a value"):
+            encoded_function(host, encoded)
+        later = 2.0
+        return host
+
+    assert number_of(outer()) is not None
+
+
 def test_a_function_of_a_package_is_its_name():
     assert number_of(textwrap.dedent) is not None
 
@@ -85,7 +98,7 @@ def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body
     host.__globals__["__package__"] = "mine_package"
     if is_imported:
         module("K = 1.0\n", "helper")
-        import folder  # noqa: F401
+        importlib.import_module("folder")
     with pytest.raises(UndecidedError, match=why):
         encoded_function(host, encoded)
     sys.modules.pop("folder", None)
