@@ -325,6 +325,7 @@ def test_sizes_of_a_program_are_targets(tmp_path):
         targets.load_one(f"{file}:loop")
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_a_key_that_a_user_presses_is_told_from_an_exception_that_a_module_raises(package):
     raises, pressed = package.parent / "raises.py", package.parent / "pressed.py"
     raises.write_text("raise KeyboardInterrupt('no')\n")
