@@ -86,6 +86,7 @@ def test_commands_print_what_the_page_says(project):
         assert done.returncode == status
 
 
+@pytest.mark.deep
 def test_from_nothing_to_a_failing_job_and_to_green(project):
     assert not run(project, BEGIN.splitlines()[-1].replace("--yes", "--diff")).stdout
     ended, summary = job(project, "programs")
