@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core
 
-from parity_tests.jaxpr.bodies import bodies_of, constants_of, folded, inner
+from parity_tests.jaxpr.bodies import bodies_of, constants_of, folded, inner, structure_of
 from parity_tests.jaxpr.captured import CapturedValue, captured_value
 from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of, relative
@@ -56,6 +56,28 @@ def captured_in_bodies(closed: Any) -> tuple[CapturedValue, ...]:
     for equation in inner(closed).eqns:
         for body in bodies_of(equation):
             walk.body(body.jaxpr, [None] * len(inner(body.jaxpr).invars), NOWHERE)
+    return tuple(each.array for each in walk.found.values())
+
+
+def captured_in_other_bodies(closed: Any) -> tuple[CapturedValue, ...]:
+    """Return the arrays that bodies captured whose primitive is not in the table of bodies.
+
+    Its rule of lowering may refuse them: that of `reduce` does.
+
+    Example::
+
+        captured_in_other_bodies(jax.make_jaxpr(lambda x: lax.reduce(x, 0.0, f, (0,)))(x))
+    """
+    walk = _Walk()
+
+    def look(jaxpr: Any, inside: Callable[[Any], None]) -> None:
+        for equation in jaxpr.eqns:
+            for body in bodies_of(equation):
+                inside(body.jaxpr)
+                if structure_of(equation) is None:
+                    walk.body(body.jaxpr, [None] * len(inner(body.jaxpr).invars), NOWHERE)
+
+    folded(closed, look)
     return tuple(each.array for each in walk.found.values())
 
 

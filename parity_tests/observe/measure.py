@@ -12,6 +12,7 @@ from parity_tests.evidence import values
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import is_gone
+from parity_tests.jaxpr.captured_uses import captured_in_other_bodies
 from parity_tests.observe import (
     as_written,
     calls,
@@ -144,9 +145,10 @@ def number(
 
     It is lowered for `platforms` as well, which need not be here. Unless `lowers`, it is lowered
     only where its jaxpr does not tell: it is undecided, or not in the form of its side, or has
-    effects, which lowering may lose, or is for an abstract mesh, which lowering may refuse. What is
-    not lowered has no proof of its side. Whatever the program raises is data, as in `measure`, and
-    `on_traced` is given the same as there.
+    effects, which lowering may lose, or is for an abstract mesh or has captured arrays in a body
+    like that of `reduce`, which lowering may refuse. What is not lowered has no proof of its side.
+    Whatever the program raises is data, as in `measure`, and `on_traced` is given the same as
+    there.
 
     Example::
 
@@ -165,7 +167,8 @@ def number(
                     numbers, facts = numbers_of(made), made.facts
                 jaxpr = numbers.jaxpr
                 tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
-                if lowers or not tells or is_for_an_abstract_mesh(made):
+                others = captured_in_other_bodies(made.closed)
+                if lowers or not tells or others or is_for_an_abstract_mesh(made):
                     made = lowered = stages.lower(made)
                     proof, facts = stages.prove_side(lowered)
                     with clock("number"):

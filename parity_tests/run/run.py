@@ -171,8 +171,8 @@ def _resumed(context: Context) -> tuple[str, ...]:
         return ()
     return (
         f"{folder} had results of {len(there):,} of {counted(programs, 'program')}: data, other "
-        "variables than JAX_* and XLA_FLAGS, and modules that are imported late may have changed "
-        "since",
+        "variables than JAX_* and XLA_FLAGS, and modules that no import statement names may have "
+        "changed since",
     )
 
 

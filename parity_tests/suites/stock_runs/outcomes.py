@@ -61,7 +61,7 @@ def _outcome_of_phases(phases: Sequence[Phase]) -> SuiteOutcome:
     words = list(dict.fromkeys(each.word for each in telling))
     if not words:
         return SuiteOutcome(outcome="passed")
-    summary = telling[0].wasxfail or telling[0].summary
+    summary = ": ".join(filter(None, (telling[0].wasxfail, telling[0].summary)))
     text = "\n\n".join(each.text for each in telling if each.text)
     return SuiteOutcome(outcome=" and ".join(words), summary=summary, text=text)
 

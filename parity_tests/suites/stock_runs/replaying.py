@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pytest
 
 from parity_tests.suites.stock_runs.heard import Phase
-from parity_tests.suites.stock_runs.outcomes import GOOD
+from parity_tests.suites.stock_runs.outcomes import GOOD, is_good
 from parity_tests.suites.stock_runs.verdicts import Judged, Verdict
 from reports.rows.suite_runs import SuiteComparison, SuiteOutcome
 
@@ -73,6 +73,9 @@ def reports_of(verdict: Verdict, place: Place, ending: str) -> Iterator[pytest.T
     if worst.kind == "different":
         texts = [_difference(each) for each in verdict.judged if each.kind == worst.kind]
         text = "\n\n".join(filter(None, [*texts, ending]))
+        yield from _failing("call", text, headline(worst.compared), place)
+    elif worst.kind == "fails otherwise" and is_good(worst.compared.legacy):  # it is xfailed
+        text = f"{worst.compared.legacy.text}\n\n{_otherwise(worst.compared)}"
         yield from _failing("call", text, headline(worst.compared), place)
     elif worst.kind == "not compared":
         yield from _failing("setup", _not_compared(worst.compared), _absent(worst.compared), place)

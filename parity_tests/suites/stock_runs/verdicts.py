@@ -70,9 +70,9 @@ def kind_of(compared: SuiteComparison) -> Kind:
         return "knows the flag"
     if differs(compared):
         return "different" if is_repeatable(compared) else "not repeatable"
-    if is_good(compared.legacy):
-        return "alike"
     same = have_one_reason(compared.legacy, compared.simplified)
+    if is_good(compared.legacy):
+        return "alike" if same or compared.legacy.outcome != "xfailed" else "fails otherwise"
     return "fails alike" if same else "fails otherwise"
 
 

@@ -1,7 +1,10 @@
 """Numbers of a program: what is lowered for them, and under which settings."""
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
+from jax import lax
 
 from parity_tests.experiments.variants import Variants
 from parity_tests.judge.proofs import claims_of
@@ -12,6 +15,7 @@ from parity_tests.targets import load_one
 from reports.rows import Numbers, Observation, ProgramNumber
 
 PROGRAM = "parity_tests.corpus.plain_jax:mlp_frozen_weights"
+TABLE = jnp.linspace(0.5, 2.0, 64)
 
 
 def test_another_platform_is_lowered_under_the_users_settings(monkeypatch):
@@ -56,6 +60,19 @@ def test_a_program_whose_jaxpr_tells_is_not_lowered(monkeypatch, jaxpr, modules)
 def test_a_jaxpr_that_is_not_in_the_form_of_its_side_is_an_error_all_the_same():
     found = measure.number(load_one(PROGRAM), "jax-simplified", lowers=False)
     assert (found.failure.kind, found.proof.holds) == ("wrong side", False)
+
+
+def reduces(x):
+    """Stock JAX lowers no function of `reduce` that captures an array, in either mode."""
+    return lax.reduce(x, np.float32(0), lambda a, b: a + b * TABLE[3], (0,))
+
+
+@pytest.mark.parametrize("within", [lambda fun: fun, jax.jit])
+def test_arrays_in_a_body_that_lowering_may_refuse_are_lowered(within):
+    mark = Mark((np.ones(64, np.float32),), {}, None, ())
+    program = Program("p", "p", "p.py:1", "", lambda x: within(reduces)(x), mark)
+    found = measure.number(program, "jax-legacy", lowers=False)
+    assert found.failure.stage == "lower"
 
 
 def test_a_program_that_captures_a_tracer_of_another_trace_is_not_proved():

@@ -35,3 +35,23 @@ def test_an_import_that_fails_names_its_files(folder):
     names = {"users_helper.py", "users_model.py"}
     found = set(users_files(before, raised.value)) - {__file__}  # it is on the way, too
     assert found == {str(folder / each) for each in names}
+
+
+def test_what_a_function_will_import_counts(folder):
+    """A file that any of them imports, in a function or beside itself; nothing is imported here."""
+    texts = {
+        "users_model.py": "def step():\n    import wave, users_helper, not_there\n",
+        "users_helper.py": "def late():\n    from users_package.inner import deep, VALUE\n",
+        "users_package/__init__.py": "",
+        "users_package/inner/__init__.py": "from .. import beside\nVALUE = 1\n",
+        "users_package/inner/deep.py": "raise AssertionError('imported')\n",
+        "users_package/inner/no_python.py": "def (\n",
+        "users_package/beside.py": "def late():\n    from .inner import no_python\n",
+    }
+    for name, text in texts.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    before = set(sys.modules)
+    importlib.import_module("users_model")
+    assert users_files(before) == sorted(str(folder / each) for each in texts)
+    assert "users_helper" not in sys.modules

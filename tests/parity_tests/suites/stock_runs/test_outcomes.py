@@ -38,6 +38,11 @@ def test_needs_it_and_fails():
 def test_xfails(): assert 0
 
 @pytest.mark.xfail(reason="known")
+def test_xfails_otherwise():
+    if ON_SIMPLIFIED: raise ValueError("donated")
+    assert 0
+
+@pytest.mark.xfail(reason="known")
 def test_xfails_on_one(): assert not ON_SIMPLIFIED
 
 @pytest.mark.xfail
@@ -90,7 +95,7 @@ def outcomes(done):
 
 def test_the_terminal_is_that_of_pytest(done):
     assert done.code == 1
-    assert done.last_line == "10 failed, 10 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error"
+    assert done.last_line == "11 failed, 10 passed, 1 skipped, 1 xfailed, 1 xpassed, 1 error"
 
 
 def test_what_differs_is_named_with_both_outcomes(done, outcomes):
@@ -105,13 +110,14 @@ def test_what_differs_is_named_with_both_outcomes(done, outcomes):
         "test_fails": ("failed", "failed"),
         "test_error": ("error at setup", "error at setup"),
         "test_fails_otherwise": ("failed", "failed"),
+        "test_xfails_otherwise": ("xfailed", "xfailed"),
         "test_says_much": ("failed", "failed"),
     }
 
 
 def test_every_test_is_counted_once(done):
     result = done.result
-    assert result.tests == 24
+    assert result.tests == 25
     failing = len(result.fail_otherwise) + len(result.fail_alike)
     others = len(result.differences) + len(result.know_the_flag)
     assert result.alike + others + failing == result.tests
@@ -155,11 +161,12 @@ def test_a_failure_of_both_sides_stays_the_suites_own(done):
 
 
 def test_a_failure_with_another_reason_is_named_with_both(done):
-    [found] = done.result.fail_otherwise
-    assert found.test == "test_it.py::test_fails_otherwise"
+    found = [each.test.partition("::")[2] for each in done.result.fail_otherwise]
+    assert found == ["test_xfails_otherwise", "test_fails_otherwise"]
     assert "fails on both sides of stock JAX 0.10.2, otherwise on each" in done.printed
     assert "jax-simplified  failed: AssertionError: True is the flag" in done.printed
-    assert "3 fail alike, 1 fail otherwise" in done.printed
+    assert "jax-simplified  xfailed: known: ValueError: donated" in done.printed
+    assert "3 fail alike, 2 fail otherwise" in done.printed
 
 
 def test_differences_are_grouped_by_what_they_say(done):
@@ -181,7 +188,7 @@ def test_a_long_message_is_cut_and_says_so(done):
 
 def test_the_junit_file_is_the_parents(done):
     [suite] = junitparser.JUnitXml.fromfile(str(done.folder / "junit.xml"))
-    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (24, 10, 1, 2)
+    assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (25, 11, 1, 2)
     assert '<property name="figure" value="3"' in (done.folder / "junit.xml").read_text()
 
 
