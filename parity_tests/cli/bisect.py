@@ -179,8 +179,14 @@ def bisect(
     if anew:
         file.unlink(missing_ok=True)
     kept = KeptRuns(file)
+    if kept.changed:
+        complain(
+            f"the runs that are kept are not used: {kept.changed} has changed since, or is new"
+        )
     if kept.all_runs():
         complain(f"goes on after {len(kept.all_runs())} runs that are kept; --anew begins again")
+        if kept.is_cut:
+            complain("of the many files here, not all were looked at for changes")
     with display.progress(first="running the command") as shown:
         runner = Runner(command, timeout, reset, exceptions)
         options = ["--policy", str(policy)] if policy and exceptions else []

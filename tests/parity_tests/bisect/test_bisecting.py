@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from parity_tests.advice import advice
+from parity_tests.bisect import kept_runs
 from parity_tests.bisect.bisecting import Bisecting
 from parity_tests.bisect.kept_runs import KeptRuns
-from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Until
+from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Runner, Until
 from parity_tests.bisect.sites import Flips, Site, Told
 from parity_tests.cli.app import main
 from reports.documents.bisection import lines
@@ -463,7 +464,72 @@ def test_runs_of_other_code_are_not_used(
     bisected(Command(flips(7)), runs)
     assert KeptRuns(runs).all_runs()
     (tmp_path / "a.py").write_text("step = 12\n")
-    assert not KeptRuns(runs).all_runs()
+    kept = KeptRuns(runs)
+    assert (kept.all_runs(), kept.changed) == ([], "a.py")
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_used"),
+    [("data.json", False), ("new.py", False), ("loss.txt", True), ("new.txt", True)],
+)
+def test_data_below_the_folder_is_as_it_was_but_for_what_the_first_run_wrote(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, is_used: bool
+) -> None:
+    folder = tmp_path / "app"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("data.json", "loss.txt"):
+        (folder / name).write_text("0")
+
+    def fails(asked: Flips) -> bool:
+        (folder / "loss.txt").write_text(f"written in {len(command.asked)} runs")
+        return flips(7)(asked)
+
+    command = Command(fails)
+    bisected(command, runs)
+    (folder / changed).write_text("another")
+    kept = KeptRuns(runs)
+    assert (bool(kept.all_runs()), kept.changed) == (is_used, "" if is_used else changed)
+
+
+def test_files_that_are_many_are_said_not_to_be_looked_at(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kept_runs, "_MOST_FILES", 2)
+    (tmp_path / "z.py").touch()
+    for number in range(2):
+        (tmp_path / f"{number}.npz").touch()
+    assert not KeptRuns(runs).is_cut
+    (tmp_path / "2.npz").touch()
+    assert KeptRuns(runs).is_cut
+
+
+USES = """\
+import os, sys
+sys.path.insert(0, "../lib")
+import jax, jax.numpy as jnp
+table = jnp.ones(32)
+"""
+JITS = "jax.jit(lambda x: x + table)(1.0)\n"
+
+
+@pytest.mark.parametrize("rest", [f"import klib\n{JITS}os._exit(0)\n", f"{JITS}import klib\n"])
+def test_runs_that_loaded_other_code_from_elsewhere_are_not_used(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str
+) -> None:
+    for name in ("app", "lib"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "app")
+    library = tmp_path / "lib" / "klib.py"
+    library.write_text("WHICH = 'q'\n")
+    Path("t.py").write_text(USES + rest)
+    ended = Runner([sys.executable, "t.py"]).flipped(Flips.of("none"))
+    KeptRuns(runs).keep("none", ended, fails=False, value=None, before=None)
+    assert KeptRuns(runs).all_runs()
+    library.write_text("WHICH = 'another'\n")
+    kept = KeptRuns(runs)
+    assert (kept.all_runs(), kept.changed) == ([], str(library))
 
 
 def test_what_imports_no_jax_or_one_without_an_engine_is_refused(runs: Path) -> None:
