@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from itertools import combinations
 
 from parity_tests.advice import advice
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
@@ -29,17 +30,15 @@ from reports.rows.bisection import (
 from reports.views.texts import counted
 
 _NONE, _ALL = Flips.of("none"), Flips.of("all")
-_LEAVES_STATE = (
-    "with nothing flipped it passed once and failed once: it does not repeat itself, or it leaves "
-    "behind what the next run reads (--reset COMMAND removes that)"
-)
 _RUNS_OF_A_FLAKY = 10
 _MOST_REPEATS = 20
 _MISSED = 0.05  # how likely a failure of a flaky command may be missed in a search
 _LINES = 12
 _RUNS_ON_STOCK = 3
+_RUNS_BEFORE = 2  # of a command that fails in both
 _FEW_SITES = 4
 _RUNS_OF_A_SET = 3
+_SETS_TO_COMBINE = 4  # of more, only each by itself is asked for with all others flipped
 
 
 @dataclass
@@ -75,7 +74,7 @@ class Bisecting:
         # With few sites the bound has no room for it: it is run where stock JAX, flag off, fails.
         has_room = len(self.kept.told.sites) > _FEW_SITES
         if has_room and self._fails_again():
-            return self._not_repeatable(_LEAVES_STATE)
+            return self._not_repeatable(_mixed("with nothing flipped"))
         listed = Flips.only(self.kept.told.sites)
         words = "with each listed site flipped"
         again = self._one(listed, 1, words) if self.kept.told.sites else before
@@ -115,14 +114,20 @@ class Bisecting:
                 f"which it has not here: {_last_line(run.said)}"
             )
         off = self._stock(flag=False)
+        collision = re.search(rf"{CollisionError.__name__}: (.*)", run.said)
+        if collision and not off.fails:
+            raise CommandError(f"its sites cannot be switched: {collision[1]}")
+        again = range(2, 1 + (_RUNS_BEFORE if off.fails else _RUNS_ON_STOCK))
+        if not all(self._fails_again(number) for number in again):
+            return self._not_repeatable(_mixed("with nothing flipped"))
+        if not off.fails and not self._repeats_on_stock(flag=False):
+            return self._not_repeatable(_mixed("on stock JAX with its flag off"))
         if off.fails:
             return self._answer(
                 "fails before",
                 f"the command fails with nothing flipped ({run.ended}), and on stock JAX with its "
                 f"flag off ({off.ended}): {_last_line(run.said)}",
             )
-        if collision := re.search(rf"{CollisionError.__name__}: (.*)", run.said):
-            raise CommandError(f"its sites cannot be switched: {collision[1]}")
         return self._answer(
             "ours",
             f"the command fails on constparity's engine with nothing flipped ({run.ended}) and "
@@ -146,7 +151,12 @@ class Bisecting:
                 "passes", "the command passes with everything flipped, and on stock JAX with its "
                 "flag on"
             )  # fmt: skip
-        if self._stock(flag=False).fails:
+        off = self._stock(flag=False)
+        for flag in (True, False):
+            if not self._repeats_on_stock(flag=flag):
+                where = f"on stock JAX with its flag {'on' if flag else 'off'}"
+                return self._not_repeatable(_mixed(where))
+        if off.fails:
             return self._answer(
                 "ours",
                 "the command fails on stock JAX in both modes, and passes on constparity's engine",
@@ -156,13 +166,19 @@ class Bisecting:
             "fixed",
             f"the command fails on stock JAX after the flip ({on.ended}) and passes on "
             "constparity's engine with everything flipped. Either the engine fixes what is to "
-            "blame, or that is out of reach: an array that JAX captures by itself"
-            f"{', or a process that is not switched' if self.kept.told.not_switched else ''}. The "
+            "blame, or that is out of reach: an array that JAX captures by itself, "
+            f"{'a process that is not switched, ' if self.kept.told.not_switched else ''}or code "
+            "that reads JAX's flag, which constparity lint finds. The "
             f"command said: {_last_line(on.said)}{f' -> {helps}' if helps else ''}",
         )
 
-    def _fails_again(self) -> bool:
-        return self._one(_NONE, 2, "with nothing flipped, again").fails
+    def _fails_again(self, number: int = 2) -> bool:
+        return self._one(_NONE, number, "with nothing flipped, again").fails
+
+    def _repeats_on_stock(self, *, flag: bool) -> bool:
+        first = self._stock(flag=flag)
+        again = range(2, 1 + _RUNS_ON_STOCK)
+        return all(self._stock(flag=flag, number=n).fails == first.fails for n in again)
 
     def _not_repeatable(self, why: str) -> Bisection:
         return self._answer("not repeatable", why)
@@ -191,7 +207,8 @@ class Bisecting:
     def _search(self) -> Bisection:
         search = Search(self._fail, self.at_once)
         sets: list[BlamedSet] = []
-        for found in search.sets(list(self.kept.told.sites)):
+        sites = list(self.kept.told.sites)
+        for found in search.sets(sites):
             if search.contradicted or not self._all_are_needed(found):
                 search.contradicted = True
                 break
@@ -205,25 +222,54 @@ class Bisecting:
                 "its answers contradict each other: what fails with some sites flipped passes "
                 "with them and others"
             )
+        blamed = self._to_blame(sites, sets)
         off = self._stock(flag=False)
         if off.fails and self._fails_again():
-            return self._not_repeatable(_LEAVES_STATE)
+            return self._not_repeatable(_mixed("with nothing flipped"))
         if self.options:
             whether = "fails" if off.fails else "passes"
-            return self._answer(
-                "found", f"stock JAX, which knows no policy, {whether} with its flag off", sets
-            )
+            detail = f"stock JAX, which knows no policy, {whether} with its flag off"
+            return self._answer("found", detail, blamed, sets)
         on = self._stock(flag=True)
         for number in range(2, _RUNS_ON_STOCK + 1):
             # What depends on chance, as where an array lies in memory, does not fail each time.
             on = on if on.fails or off.fails else self._stock(flag=True, number=number)
-        return self._answer("found", _of_stock(off, on), sets)
+        detail = _of_stock(off, on)
+        if len(blamed) > _SETS_TO_COMBINE:
+            detail += (
+                ". Each set fails where no other is flipped; which of so many have a part in what "
+                "fails with everything flipped was not asked"
+            )
+        return self._answer("found", detail, blamed, sets)
+
+    def _to_blame(self, sites: Sequence[str], sets: Sequence[BlamedSet]) -> Sequence[BlamedSet]:
+        """Return the sets of which some must be unflipped for all the others to pass flipped.
+
+        What compares two programs fails where one of them is flipped, and not where both are. So a
+        set may fail by itself and have no part in what fails after the flip.
+        """
+
+        def others(chosen: Sequence[int]) -> list[str]:
+            unflipped = {site.id for number in chosen for site in sets[number].sites}
+            return [site for site in sites if site not in unflipped]
+
+        for count in range(1, len(sets) if len(sets) <= _SETS_TO_COMBINE else 2):
+            ways = list(combinations(range(len(sets)), count))
+            fail = self._fail([others(each) for each in ways])
+            passing = [way for way, fails in zip(ways, fail, strict=True) if not fails]
+            needed = {n for way in passing if self._passes_again(others(way)) for n in way}
+            if needed:
+                return [sets[number] for number in sorted(needed)]
+        return sets
 
     def _otherwise(self, failing: KeptRun) -> str:
         """Return what everything flipped says, where a set fails with other words; else ""."""
         whole = next(run for run in self.kept.runs_of(str(_ALL)) if run.fails)
         said, of_whole = _last_line(failing.said), _last_line(whole.said)
         is_same = _without_numbers(said) == _without_numbers(of_whole)
+        tests, tests_of_whole = _failed_tests(failing.said), _failed_tests(whole.said)
+        if tests and tests_of_whole:
+            is_same = not tests.isdisjoint(tests_of_whole)
         return "" if is_same or self.until.kind != "exit" else of_whole
 
     def _all_are_needed(self, found: Sequence[str]) -> bool:
@@ -233,13 +279,15 @@ class Bisecting:
         """
         if len(found) == 1 or self._repeats > 1:
             return True
-        parts = [Flips.only(site for site in found if site != left_out) for left_out in found]
-        again = range(2, 2 + _RUNS_OF_A_SET)
-        return not any(
-            self._one(part, number, "a part of a set, again").fails
-            for part in parts
-            for number in again
+        return all(
+            self._passes_again([site for site in found if site != left_out]) for left_out in found
         )
+
+    def _passes_again(self, question: Question) -> bool:
+        """Say whether what passed does so time and again."""
+        again = range(2, 2 + _RUNS_OF_A_SET) if self._repeats == 1 else ()
+        flips = Flips.only(question)
+        return not any(self._one(flips, number, "what passed, again").fails for number in again)
 
     def _fail(self, questions: Sequence[Question]) -> list[bool]:
         asked = [Flips.only(question) for question in questions]
@@ -311,8 +359,13 @@ class Bisecting:
         return self.kept.keep(name, ended, self.until.fails(ended, before), value, before)
 
     def _answer(
-        self, answer: BisectAnswer, detail: str, sets: Sequence[BlamedSet] = ()
+        self,
+        answer: BisectAnswer,
+        detail: str,
+        sets: Sequence[BlamedSet] = (),
+        found: Sequence[BlamedSet] = (),
     ) -> Bisection:
+        """Answer; `sets` are to blame, of those that were found."""
         stock = {
             end: any(run.fails for run in runs)
             for end in ("off", "on")
@@ -331,6 +384,11 @@ class Bisecting:
             detail=detail,
             sites=len(told.sites),
             sets=tuple(sets),
+            apart=tuple(
+                " and ".join(site.words for site in each.sites)
+                for each in found
+                if each not in sets
+            ),
             runs=sum(not run.name.startswith("stock") for run in self.kept.all_runs()),
             at_once=self.at_once,
             bound=self._bound,
@@ -383,7 +441,25 @@ def _without_numbers(said: str) -> str:
     return re.sub(r"0x[0-9a-f]+|\d+(\.\d+)?", "N", said)
 
 
+# What pytest says of a test that failed, above the line of how many did.
+_FAILED_TEST = re.compile(r"^((?:FAILED|ERROR) \S+\.py(?:::.*?)?)(?: - .*)?$", re.MULTILINE)
+
+
+def _failed_tests(said: str) -> set[str]:
+    return {each[1] for each in _FAILED_TEST.finditer(said)}
+
+
+def _mixed(where: str) -> str:
+    return (
+        f"{where} it both passed and failed: it does not repeat itself, or it leaves behind what "
+        "the next run reads (--reset COMMAND removes that)"
+    )
+
+
 def _last_line(said: str) -> str:
+    """Return the last line of what a command said; of pytest, the first test that failed."""
+    if failed := _FAILED_TEST.search(said):
+        return failed[0][:1000]
     lines = [line.strip() for line in said.splitlines() if line.strip(" -")]
     own = [line for line in lines if not line.startswith(_FOOTER)]
     return own[-1][:1000] if own else "it printed nothing"

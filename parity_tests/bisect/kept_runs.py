@@ -34,6 +34,10 @@ class KeptRun:
 class KeptRuns:
     """The runs so far, in a file of lines, and the sites that they have met.
 
+    Runs of an earlier process are used where the files are as they were that their processes
+    loaded, and those below the working directory but for what the first run wrote. `changed` is a
+    file for which they are not used; `is_cut` says that there are more files than were looked at.
+
     Example::
 
         runs = KeptRuns(Path("runs.jsonl"))
@@ -43,8 +47,10 @@ class KeptRuns:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = threading.Lock()
-        self._sources = _digest_of_sources(".")
+        self._below, self.is_cut = _stamps_below(".")
+        self.changed = ""
         self._runs: list[KeptRun] = []
+        self._stamped: set[str] = set()
         self.told = Told()  # of all runs: their sites, and what is told by name
         if file.exists():
             self._read(file.read_bytes())
@@ -52,10 +58,12 @@ class KeptRuns:
     def _read(self, text: bytes) -> None:
         whole = [line for line in text.splitlines(keepends=True) if line.endswith(b"\n")]
         lines = [json.loads(line) for line in whole]
-        stamps = [each for told in lines for each in told["files"].items()]
-        is_changed = any(told["sources"] != self._sources for told in lines)
-        if is_changed or any(_stamp(file) != stamp for file, stamp in stamps):
-            self._file.unlink()  # the code has changed since
+        stamps = {file: at for told in reversed(lines) for file, at in told["files"].items()}
+        changed = [file for file, at in stamps.items() if _stamp(file) != at]
+        added = [file for file in self._below if file.endswith(_SOURCES) and file not in stamps]
+        self.changed = min(changed + added, default="") if lines else ""
+        if self.changed:
+            self._file.unlink()
             return
         for told in lines:
             self._runs.append(KeptRun(**told["run"]))
@@ -83,13 +91,14 @@ class KeptRuns:
         with self._lock:
             known = self.told.sites
             new = [site for key, site in ended.told.sites.items() if key not in known]
-            files = {site.file for site in new}
+            files = {*(site.file for site in new), *ended.told.loaded} - self._stamped
+            self._stamped |= files
+            stamps = {file: _stamp(file) for file in sorted(files)}
             told = {
                 "run": asdict(run),
                 "sites": [asdict(site) for site in new],
                 **{name: getattr(ended.told, name) for name in NAMED},
-                "sources": self._sources,
-                "files": {file: _stamp(file) for file in sorted(files)},
+                "files": stamps if self._runs else {**stamps, **self._not_written()},
             }
             with open(self._file, "a", encoding="utf-8") as file:
                 file.write(json.dumps(told) + "\n")
@@ -101,6 +110,14 @@ class KeptRuns:
         self.told.sites |= {site.id: site for site in sites}
         for name in NAMED:
             getattr(self.told, name).update(told[name])
+
+    def _not_written(self) -> dict[str, str]:
+        """Return the files below the working directory, without data that a run has written."""
+        return {
+            file: stamp
+            for file, stamp in self._below.items()
+            if file.endswith(_SOURCES) or _stamp(file) == stamp
+        }
 
     def runs_of(self, name: str) -> list[KeptRun]:
         """Return the runs of a name, in order."""
@@ -116,24 +133,33 @@ _NO_SOURCES = ("__pycache__", "node_modules", "site-packages")
 _MOST_FILES = 20_000
 
 
-def _digest_of_sources(folder: str) -> str:
-    """Return a digest that changes where a file of code or of settings below a folder does."""
-    found: list[str] = []
+def _stamps_below(folder: str) -> tuple[dict[str, str], bool]:
+    """Return the stamp of each file below a folder, and whether there are more of them.
+
+    Of code and settings there are as many as of all else.
+    """
+    sources, others = dict[str, str](), dict[str, str]()
+    is_cut = False
     for parent, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if f[0] != "." and f not in _NO_SOURCES)
-        paths = (os.path.join(parent, file) for file in sorted(files) if file.endswith(_SOURCES))
-        found += [f"{path} {_stamp(path)}" for path in paths]
-        if len(found) > _MOST_FILES:
-            break
-    return digest_of(found)
+        for file in sorted(files):
+            path = os.path.normpath(os.path.join(parent, file))
+            found = sources if file.endswith(_SOURCES) else others
+            if len(found) < _MOST_FILES:
+                found[path] = _stamp(path)
+            else:
+                is_cut = True
+        if len(sources) == len(others) == _MOST_FILES:
+            return {**sources, **others}, True
+    return {**sources, **others}, is_cut
 
 
-def _stamp(file: str) -> list[int]:
+def _stamp(file: str) -> str:
     try:
         found = os.stat(file)
     except OSError:
-        return []
-    return [found.st_mtime_ns, found.st_size]
+        return ""
+    return f"{found.st_mtime_ns} {found.st_size}"
 
 
 def digest_of(parts: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 import re
+import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -213,6 +214,24 @@ def tell_site(folder: Path, site: Site, fixed: str = "") -> None:
         tell(folder, "site", asdict(site))
 
 
+_loaded: set[str] = set()  # the modules that this process has told
+
+
+def tell_loaded(folder: Path) -> None:
+    """Have this process tell the files of the modules that it has loaded since it last did."""
+    files = []
+    for name, module in list(sys.modules.items()):
+        if name in _loaded:
+            continue
+        _loaded.add(name)
+        with contextlib.suppress(AttributeError):  # what has no dictionary has no file
+            # Asked in the usual way, a lazy module would be loaded.
+            file = object.__getattribute__(module, "__dict__").get("__file__")
+            files += [os.path.abspath(file)] if isinstance(file, str) else []
+    if files:
+        tell(folder, "loaded", files)
+
+
 @dataclass
 class Told:
     """What all processes of a run have told.
@@ -221,7 +240,7 @@ class Told:
     - `copies`: of each array, how many constants each program makes of it that is lowered with all
       arrays inlined; `lowered`: how many programs these are.
     - `processes`: of each process that imported JAX, its version, or why nothing can be flipped.
-    - `interpreters`: how many Python processes began.
+    - `interpreters`: how many Python processes began; `loaded`: the files of their modules.
     - `matched`: keys of the policy that name an array; `unfollowed`: those of them that cannot be
       followed, and why.
     - `together`: programs whose arrays are flipped with their form, and why.
@@ -236,6 +255,7 @@ class Told:
     lowered: int = 0
     processes: list[Mapping[str, str]] = field(default_factory=list)
     interpreters: int = 0
+    loaded: set[str] = field(default_factory=set)
     together: dict[str, str] = field(default_factory=dict)
     not_reached: dict[str, str] = field(default_factory=dict)
     not_switched: dict[str, str] = field(default_factory=dict)
@@ -265,6 +285,8 @@ def told(folder: Path) -> Told:
             found.processes.append(value)
         elif what == "python":
             found.interpreters += 1
+        elif what == "loaded":
+            found.loaded.update(value)
         elif what in NAMED:
             getattr(found, what).update(value)
     return found

@@ -216,6 +216,7 @@ class Switch:
         if (site.id, fixed) not in self._seen:
             self._seen.add((site.id, fixed))
             sites.tell_site(self._folder, site, fixed)
+            sites.tell_loaded(self._folder)  # the process may be ended before it tells the rest
 
 
 _SIMPLIFIED = simplified.PIPELINE

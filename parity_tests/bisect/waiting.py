@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ def wait_for_jax(folder: Path) -> None:
     sites.tell(folder, "python", os.getpid())
     sites.name_files_as_in(folder)
     children.watch(folder)
+    atexit.register(sites.tell_loaded, folder)
     after_import("engine", lambda: _begin(folder))
     after_import("jax", lambda: _begin_unless_by_engine(folder))
 

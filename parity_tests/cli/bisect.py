@@ -151,6 +151,8 @@ def bisect(
                 _print_unreached(ended.told)
                 try:
                     check_reached(ended, command)
+                    if _print_unmet(flip, ended.told):
+                        context.obj.code = Exit.COULD_NOT_COMPARE
                 except NoJaxError as error:
                     no_jax(context, error)
             # Its own status, unless that would say that it passes with what nobody has flipped.
@@ -177,8 +179,14 @@ def bisect(
     if anew:
         file.unlink(missing_ok=True)
     kept = KeptRuns(file)
+    if kept.changed:
+        complain(
+            f"the runs that are kept are not used: {kept.changed} has changed since, or is new"
+        )
     if kept.all_runs():
         complain(f"goes on after {len(kept.all_runs())} runs that are kept; --anew begins again")
+        if kept.is_cut:
+            complain("of the many files here, not all were looked at for changes")
     with display.progress(first="running the command") as shown:
         runner = Runner(command, timeout, reset, exceptions)
         options = ["--policy", str(policy)] if policy and exceptions else []
@@ -241,6 +249,24 @@ def _print_unreached(told: Told) -> None:
         if names:
             more = f", and {len(names) - 1} more" if len(names) > 1 else ""
             complain(f"not flipped: {reason}: {min(names)}{more}")
+
+
+def _print_unmet(flip: str, told: Told) -> bool:
+    """Say which parts of --flip hold no site that was flipped, and whether there are such."""
+    from parity_tests.bisect.sites import Flips
+
+    parts = [] if flip in ("all", "none") else [part.strip() for part in flip.split(",")]
+    unmet = [part for part in parts if not any(site in Flips.of(part) for site in told.sites)]
+    for part in unmet:
+        fixed = [why for site, (_, why) in told.fixed.items() if site in Flips.of(part)]
+        complain(f"not flipped: {part}: {fixed[0] if fixed else _NO_SITE}")
+    return bool(unmet)
+
+
+_NO_SITE = (
+    "the command met no such site; it has another number once a line above it is added or removed, "
+    "so bisect again"
+)
 
 
 def _print_unmatched(told: Told, policy: str) -> None:

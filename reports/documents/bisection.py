@@ -82,13 +82,18 @@ def commands_of(found: Bisection, blamed: BlamedSet) -> tuple[str, str]:
     return f"{start} {blamed.passes} {end}", f"{start} {blamed.fails} {end}"
 
 
+def _by_output(found: Bisection) -> str:
+    """Say what tells the two commands of a set apart, which exit as the command does."""
+    return f"both may exit with 0: compare what they print, by {found.until}"
+
+
 def effort(found: Bisection) -> str:
     """Say how many runs a bisection took, and how sure it is where chance has a part."""
-    said = (
-        f"{counted(found.runs, 'run')} of {counted(found.sites, 'site')}, at most {found.bound} "
-        f"for one culprit{f' with {found.at_once} at once' if found.at_once > 1 else ''}; "
-        f"{found.seconds:.0f} s"
-    )
+    said = f"{counted(found.runs, 'run')} of {counted(found.sites, 'site')}"
+    if not found.apart:  # or one set may be left of several, each of which was searched for
+        at_once = f" with {found.at_once} at once" if found.at_once > 1 else ""
+        said += f", at most {found.bound} for one culprit{at_once}"
+    said += f"; {found.seconds:.0f} s"
     if found.confidence is None:
         return said
     return (
@@ -98,8 +103,9 @@ def effort(found: Bisection) -> str:
 
 
 def limits(found: Bisection) -> list[str]:
-    """Say what could not be flipped by itself, or not at all."""
+    """Say what is not to blame, and what could not be flipped by itself, or not at all."""
     return [
+        *(f"not to blame, fails only while others are not flipped: {each}" for each in found.apart),
         *(f"flipped with its form: {each}" for each in found.together),
         *(f"out of reach, captured outside of jax.jit: {each}" for each in found.not_reached),
         *(f"not switched: {each}" for each in found.not_switched),
@@ -122,6 +128,8 @@ def lines(found: Bisection) -> Iterator[str]:
         passes, fails = commands_of(found, blamed)
         yield f"    passes: {passes}"
         yield f"    fails:  {fails}"
+        if found.until != "exit":
+            yield f"    {_by_output(found)}"
     yield from (f"  {text}" for text in (found.detail, *limits(found), effort(found)))
 
 
@@ -134,6 +142,7 @@ def _section(found: Bisection, blamed: BlamedSet) -> Section:
         *([Line(blamed.otherwise, "with everything flipped")] if blamed.otherwise else ()),
         Line(passes, "passes"),
         Line(fails, "fails"),
+        *([Line(_by_output(found), "which fails")] if found.until != "exit" else ()),
     ]
     return Section(
         blamed.sites[0].words,

@@ -60,6 +60,8 @@ class Bisection(Row):
     - `sites`: how many there are; `together`: programs whose arrays are flipped with their form,
       and why; `not_reached`: arrays that JAX captures by itself, in control flow, checkpoints and
       derivatives outside of jit, and under `jax.pmap`.
+    - `apart`: sites that make the command fail while others are not flipped, and have no part in
+      what fails with everything flipped.
     - `runs`: how many runs the search took, `at_once` how many went at once; `bound`: the most for
       one culprit.
     - `repeats`: how often each question was run; `confidence` that no failure was missed.
@@ -78,6 +80,7 @@ class Bisection(Row):
     detail: str
     sites: int
     sets: tuple[BlamedSet, ...] = ()
+    apart: tuple[str, ...] = ()
     runs: int
     bound: int
     at_once: int = 1

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from parity_tests.advice import advice
+from parity_tests.bisect import kept_runs
 from parity_tests.bisect.bisecting import Bisecting
 from parity_tests.bisect.kept_runs import KeptRuns
-from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Until
+from parity_tests.bisect.running import CommandError, Ended, NoJaxError, Runner, Until
 from parity_tests.bisect.sites import Flips, Site, Told
 from parity_tests.cli.app import main
 from reports.documents.bisection import lines
@@ -119,6 +120,52 @@ def test_several_culprits_are_blamed_one_by_one(runs: Path) -> None:
     assert sorted(blamed(found)) == [[3], [4]]
 
 
+IN_ORDER = [site.line for site in sorted(SITES, key=lambda site: site.id)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_what_fails_only_where_another_is_not_flipped_is_not_to_blame(
+    runs: Path, count: int
+) -> None:
+    one, other, *causes = IN_ORDER[5], *IN_ORDER[30 : 31 + count]
+
+    def fails(asked: Flips) -> bool:  # one test compares two programs with each other
+        return flips(one)(asked) != flips(other)(asked) or any(flips(n)(asked) for n in causes)
+
+    found = bisected(Command(fails), runs)
+    if count == 3:  # too many sets to ask for each combination
+        assert sorted(blamed(found)) == sorted([number] for number in [one, other, *causes])
+        assert "fails with everything flipped was not asked" in found.detail
+        return
+    assert sorted(blamed(found)) == sorted([number] for number in causes)
+    words = {f"float32[8] at a.py:{n} (step), captured by step at a.py:{n}" for n in (one, other)}
+    said = {f"  not to blame, fails only while others are not flipped: {each}" for each in words}
+    assert (set(found.apart), said <= set(lines(found))) == (words, True)
+    assert "for one culprit" not in list(lines(found))[-1]
+
+
+def test_what_passes_by_chance_takes_no_set_from_the_blame(runs: Path) -> None:
+    one, other = IN_ORDER[5], IN_ORDER[30]
+    without_other = ",".join(sorted(BY_LINE[n] for n in IN_ORDER if n != other))
+
+    def fails(asked: Flips) -> bool:  # each by itself, and once neither
+        is_first = command.asked.count(without_other) == 1
+        missed = str(asked) == without_other and is_first
+        return not missed and (flips(one)(asked) or flips(other)(asked))
+
+    command = Command(fails)
+    assert sorted(blamed(bisected(command, runs))) == sorted([[one], [other]])
+
+
+def test_independent_causes_take_a_run_for_each_way_to_leave_some_flipped(runs: Path) -> None:
+    command = Command(lambda asked: any(flips(n)(asked) for n in (3, 4, 5)))
+    found = bisected(command, runs)
+    assert (sorted(blamed(found)), found.apart) == ([[3], [4], [5]], ())
+    listed = {site.id for site in SITES}
+    ways = [each for each in command.asked if len(listed) > each.count(",") + 1 >= len(listed) - 3]
+    assert len(set(ways)) == 3 + 3 + 1
+
+
 def test_a_value_that_differs_by_more_than_the_tolerance_fails(runs: Path) -> None:
     def says(asked: Flips) -> str:
         return f"loss={1.5 + 1e-3 * flips(9)(asked) + 1e-9 * flips(2)(asked)!r}\n"
@@ -126,6 +173,8 @@ def test_a_value_that_differs_by_more_than_the_tolerance_fails(runs: Path) -> No
     found = bisected(Command(says=says), runs, r"value:loss=(\S+) 1e-6")
     assert blamed(found) == [[9]]
     assert found.sets[0].ended == "1.501 where it was 1.5"
+    by_output = r"    both may exit with 0: compare what they print, by value:loss=(\S+) 1e-06"
+    assert by_output in list(lines(found))
 
 
 def test_what_helps_is_known_by_what_jax_says(runs: Path) -> None:
@@ -140,6 +189,24 @@ def test_a_set_that_fails_with_other_words_than_everything_flipped_is_told_so(ru
 
     [blamed] = bisected(Command(flips(7), says=says), runs).sets
     assert blamed.otherwise == "Error: no constant in step 3"
+
+
+@pytest.mark.parametrize(("test", "otherwise"), [("test_a", False), ("test_b", True)])
+def test_a_set_that_fails_another_test_than_everything_flipped_is_told_so(
+    runs: Path, test: str, otherwise: bool
+) -> None:
+    def says(asked: Flips) -> str:
+        whole = "FAILED test_it.py::test_a - assert 0\n2 failed, 1 passed in 3s\n"
+        return whole if str(asked) == "all" else f"FAILED test_it.py::{test}\n1 failed in 3s\n"
+
+    [blamed] = bisected(Command(flips(7), says=says), runs).sets
+    assert blamed.otherwise == ("FAILED test_it.py::test_a - assert 0" if otherwise else "")
+
+
+def test_of_pytest_the_test_that_failed_is_quoted(runs: Path) -> None:
+    said = "FAILED test_it.py::test_a[x y] - assert 0\n1 failed in 3s\n"
+    found = bisected(Command(says=lambda asked: said), runs)
+    assert found.detail.endswith("The command said: FAILED test_it.py::test_a[x y] - assert 0")
 
 
 def test_a_nan_at_both_ends_is_no_difference(runs: Path) -> None:
@@ -180,7 +247,8 @@ def test_what_stock_jax_alone_fails_is_said(runs: Path) -> None:
         "fixed",
         "the command fails on stock JAX after the flip (exit status 1) and passes on constparity's "
         "engine with everything flipped. Either the engine fixes what is to blame, or that is out "
-        "of reach: an array that JAX captures by itself. The command said: it printed nothing",
+        "of reach: an array that JAX captures by itself, or code that reads JAX's flag, which "
+        "constparity lint finds. The command said: it printed nothing",
     )
 
 
@@ -218,7 +286,7 @@ def test_stock_jax_answers_for_processes_that_its_flag_reaches(runs: Path) -> No
 def test_a_process_that_is_not_switched_may_be_what_fails_on_stock_jax(runs: Path) -> None:
     found = bisected(with_a_child_out_of_reach(lambda asked: False, False, True), runs)
     assert (found.answer, found.not_switched) == ("fixed", (OUT_OF_REACH,))
-    assert "captures by itself, or a process that is not switched. The command" in found.detail
+    assert "captures by itself, a process that is not switched, or code" in found.detail
 
 
 def test_what_helps_is_said_where_stock_jax_alone_fails(runs: Path) -> None:
@@ -228,13 +296,43 @@ def test_what_helps_is_said_where_stock_jax_alone_fails(runs: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stock", "answer"), [((True, True), "fails before"), ((False, True), "ours")]
+    ("stock", "answer", "count"),
+    [((True, True), "fails before", 2), ((False, True), "ours", 3)],
 )
 def test_a_command_that_fails_with_nothing_flipped(
-    runs: Path, stock: tuple[bool, bool], answer: str
+    runs: Path, stock: tuple[bool, bool], answer: str, count: int
 ) -> None:
     found = bisected(Command(lambda asked: True, stock), runs)
-    assert (found.answer, found.runs) == (answer, 1)
+    assert (found.answer, found.runs) == (answer, count)
+
+
+@pytest.mark.parametrize(
+    ("flipped", "stock_off", "stock_on", "where"),
+    [
+        ([True, False], [True], [], "with nothing flipped"),
+        ([True, True, False], [False], [], "with nothing flipped"),
+        ([True, True, True], [False, True], [], "on stock JAX with its flag off"),
+        ([False] * 4, [False], [True, False], "on stock JAX with its flag on"),
+        ([False] * 4, [False, False, True], [True] * 3, "on stock JAX with its flag off"),
+        ([False] * 4, [True, False], [True] * 3, "on stock JAX with its flag off"),
+    ],
+)
+def test_what_does_not_repeat_itself_is_blamed_on_nobody(
+    runs: Path, flipped: list[bool], stock_off: list[bool], stock_on: list[bool], where: str
+) -> None:
+    of_flips, of_stock = iter(flipped), [iter(stock_off), iter(stock_on)]
+    command = Command(lambda asked: next(of_flips))
+
+    class OfStock:
+        def __getitem__(self, flag: bool) -> bool:
+            return next(of_stock[flag])
+
+    command.stock = OfStock()  # type: ignore[assignment]
+    found = bisected(command, runs)
+    assert (found.answer, found.detail.partition(" it both passed and failed")[0]) == (
+        "not repeatable",
+        where,
+    )
 
 
 def test_the_engine_is_to_blame_where_stock_jax_passes_in_both_modes(runs: Path) -> None:
@@ -311,7 +409,7 @@ def test_a_command_that_fails_before_the_flip_once_leaves_something_behind(runs:
 
 
 LEAVES_STATE = (
-    "with nothing flipped it passed once and failed once: it does not repeat itself, or it leaves "
+    "with nothing flipped it both passed and failed: it does not repeat itself, or it leaves "
     "behind what the next run reads (--reset COMMAND removes that)"
 )
 
@@ -366,7 +464,72 @@ def test_runs_of_other_code_are_not_used(
     bisected(Command(flips(7)), runs)
     assert KeptRuns(runs).all_runs()
     (tmp_path / "a.py").write_text("step = 12\n")
-    assert not KeptRuns(runs).all_runs()
+    kept = KeptRuns(runs)
+    assert (kept.all_runs(), kept.changed) == ([], "a.py")
+
+
+@pytest.mark.parametrize(
+    ("changed", "is_used"),
+    [("data.json", False), ("new.py", False), ("loss.txt", True), ("new.txt", True)],
+)
+def test_data_below_the_folder_is_as_it_was_but_for_what_the_first_run_wrote(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str, is_used: bool
+) -> None:
+    folder = tmp_path / "app"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    for name in ("data.json", "loss.txt"):
+        (folder / name).write_text("0")
+
+    def fails(asked: Flips) -> bool:
+        (folder / "loss.txt").write_text(f"written in {len(command.asked)} runs")
+        return flips(7)(asked)
+
+    command = Command(fails)
+    bisected(command, runs)
+    (folder / changed).write_text("another")
+    kept = KeptRuns(runs)
+    assert (bool(kept.all_runs()), kept.changed) == (is_used, "" if is_used else changed)
+
+
+def test_files_that_are_many_are_said_not_to_be_looked_at(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(kept_runs, "_MOST_FILES", 2)
+    (tmp_path / "z.py").touch()
+    for number in range(2):
+        (tmp_path / f"{number}.npz").touch()
+    assert not KeptRuns(runs).is_cut
+    (tmp_path / "2.npz").touch()
+    assert KeptRuns(runs).is_cut
+
+
+USES = """\
+import os, sys
+sys.path.insert(0, "../lib")
+import jax, jax.numpy as jnp
+table = jnp.ones(32)
+"""
+JITS = "jax.jit(lambda x: x + table)(1.0)\n"
+
+
+@pytest.mark.parametrize("rest", [f"import klib\n{JITS}os._exit(0)\n", f"{JITS}import klib\n"])
+def test_runs_that_loaded_other_code_from_elsewhere_are_not_used(
+    runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rest: str
+) -> None:
+    for name in ("app", "lib"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "app")
+    library = tmp_path / "lib" / "klib.py"
+    library.write_text("WHICH = 'q'\n")
+    Path("t.py").write_text(USES + rest)
+    ended = Runner([sys.executable, "t.py"]).flipped(Flips.of("none"))
+    KeptRuns(runs).keep("none", ended, fails=False, value=None, before=None)
+    assert KeptRuns(runs).all_runs()
+    library.write_text("WHICH = 'another'\n")
+    kept = KeptRuns(runs)
+    assert (kept.all_runs(), kept.changed) == ([], str(library))
 
 
 def test_what_imports_no_jax_or_one_without_an_engine_is_refused(runs: Path) -> None:

@@ -95,6 +95,32 @@ def test_a_command_of_another_environment_is_named_with_the_one_that_was_meant(
     ) in capsys.readouterr().err
 
 
+READS = """\
+import jax, jax.numpy as jnp
+table = jnp.ones(32)
+assert jax.make_jaxpr(lambda x: x + table)(1.0).consts
+"""
+
+
+def test_a_number_that_no_site_has_any_more_does_not_pass(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "reads.py"
+    file.write_text(READS)
+    command = ["--", PYTHON, "reads.py"]
+    [number] = Runner(command[1:]).flipped(NONE).told.sites
+    assert main(["bisect", "--flip", number, *command]) == 1
+    assert "not flipped" not in capsys.readouterr().err
+    file.write_text(f"# a line above it\n{READS}")
+    assert main(["bisect", "--flip", f"{number[:9]},0-f", *command]) == 1
+    assert main(["bisect", "--flip", number, *command]) == 2
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"constparity: not flipped: {number}: the command met no such site; it has another number "
+        "once a line above it is added or removed, so bisect again"
+    )
+
+
 def test_options_of_a_script_are_its_own() -> None:
     check_command([PYTHON, "-X", "dev", "train.py", "-I", "-E"])
     check_command([PYTHON, "-u", "-m", "tool", "-S"])

@@ -149,6 +149,14 @@ def test_a_bisection_as_markdown() -> None:
     )
 
 
+def test_what_is_not_to_blame_and_what_tells_by_output_are_said() -> None:
+    found = _bisection(until="text:NaN", sets=(PAIR,), apart=("another array",))
+    said = render_report("md", found)
+    assert "- **which fails** both may exit with 0: compare what they print, by text:NaN\n" in said
+    assert "\n- not to blame, fails only while others are not flipped: another array\n" in said
+    assert "\n- 12 runs of 40 sites; 30 s\n" in said  # the bound is of one set
+
+
 @pytest.mark.parametrize(
     ("answer", "head"),
     [
