@@ -248,7 +248,7 @@ class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
     `known` has the first comparisons, in the order in which the search makes them: a process before
     this one made them, and was lost with the last. `stock_failure` is the type of a failure that
     stock JAX alone has after its flip; then variants are of jax-legacy, and hoisted arrays are
-    arguments.
+    arguments. Once the process has taken so many `seconds`, a search that has an answer ends.
     """
 
     kind: Literal["find culprit"] = "find culprit"
@@ -256,6 +256,7 @@ class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
     question: CulpritQuestion
     stock_failure: str = ""
     known: tuple[ComparedVariant, ...] = ()
+    seconds: float | None = None
 
 
 class SweepThreshold(Question[Sweep | UnknownTarget | ProgramRaised]):

@@ -235,6 +235,7 @@ def find_culprit(
                 stock_failure=request.stock_failure,
                 known=request.known,
                 watch=Told(),
+                seconds=request.seconds,
             ),
         )
 
