@@ -225,6 +225,16 @@ def test_what_a_program_reads_is_said_before_an_array_that_differs_as_well(plant
     assert array.line == line_with(planted, "# the bait beside a read")
 
 
+@pytest.mark.parametrize("command", ["sweep", "tune"])
+def test_what_raises_by_a_read_is_told_with_the_read(capsys, command):
+    file = program_file("trust/reads_jaxprs")
+    assert app.main([command, f"{file}:raises_by_the_flag"]) == 2
+    said = capsys.readouterr().err
+    assert "the program raises NotImplementedError: the new form is not supported" in said
+    read = line_with(file, "# reads raises_by_the_flag")
+    assert f"trust/reads_jaxprs.py:{read}: in legacy it is False" in said
+
+
 @pytest.mark.parametrize("command", ["culprit", "sweep", "tune", "reduce"])
 @pytest.mark.parametrize(
     ("target", "code", "said"),
