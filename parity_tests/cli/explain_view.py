@@ -39,7 +39,8 @@ def print_explanation(console: Console, campaign: Campaign, *, details: int = 1)
     print_measured(console, campaign)
     console.print()
     for row in worst_first(campaign.programs):
-        say(console, f"{row.verdict} {row.name} ({row.source})", STYLES[row.verdict])
+        said = f"{row.name} ({row.source}): verdict: {row.verdict}"
+        say(console, said, STYLES[row.verdict])
         _print_ledger(console, row, campaign.sides)
         if row.flip is not None:
             console.print(f"  [{FLIP_STYLES[row.flip.outcome]}]flip: {row.flip.outcome}[/]")

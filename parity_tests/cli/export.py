@@ -79,7 +79,9 @@ def inspect(
                 exported = exported.vjp()
                 modules.append(_module(exported, len(modules)))
             reader.check_constants(container, manifest)
-    except (OSError, ValueError) as error:  # also of nodes whose type is not registered here
+    except OSError as error:
+        fail(f"cannot read {str(file)!r}: {error.strerror or error}\n  -> check the path")
+    except ValueError as error:  # also of nodes whose type is not registered here
         fail(f"cannot read {file}: {error}")
     console = terminal.console()
     for line in _lines(file, container, manifest):

@@ -46,7 +46,7 @@ def fuzz(
         Path,
         typer.Option(
             metavar="DIR",
-            help="Where programs that failed or are not proved are written.",
+            help="Where the programs are written, and smaller ones that fail or are not proved.",
             rich_help_panel=OUTPUT,
         ),
     ] = Path("constparity-fuzz"),
@@ -66,7 +66,9 @@ def fuzz(
 
       XLA_FLAGS=--xla_force_host_platform_device_count=2 constparity fuzz
     """
+    import reports
     from parity_tests.cli import run_view
+    from reports.rows.fail_rules import broken
     from reports.rows.proofs import reason_of
     from reports.views.texts import counted
 
@@ -76,9 +78,15 @@ def fuzz(
 
     chosen, judging = parse_sides(sides), Judging(fail_on)
     requests = reporting.requests(context)
+    try:
+        reports.check_writable(fuzzing.file_of(keep, seed))
+    except OSError as error:
+        fail(f"--keep {keep}: {error}")
     console = display.console()
     with display.progress(first="generating programs") as shown:
-        fuzzed = fuzzing.run(programs, seed, sides=chosen, timeout=timeout, progress=shown)
+        fuzzed = fuzzing.run(
+            programs, seed, sides=chosen, timeout=timeout, folder=keep, progress=shown
+        )
     run_view.print_campaign(console, fuzzed.campaign, details=display.details)
     if fuzzed.refused:
         refused = counted(len(fuzzed.refused), "more program")
@@ -88,8 +96,9 @@ def fuzz(
             said = f"{name}: {claim.of} {claim.answer}: {reason_of(claim)}"
             console.print(said, highlight=False, markup=False, soft_wrap=True)
     write_reports(context, console, requests, fuzzed.campaign, judging.rules)
+    failing = {name for each in broken(fuzzed.campaign, judging.rules) for name in each.programs}
     with display.progress(first="making programs smaller") as shown:
-        smaller = list(fuzzing.keep(fuzzed, keep, timeout=timeout, progress=shown))
+        smaller = list(fuzzing.keep(fuzzed, keep, failing=failing, timeout=timeout, progress=shown))
     for kept in smaller:
         console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
     exit_by_rules(context, console, fuzzed.campaign, judging, display)

@@ -138,7 +138,7 @@ def _reduced(
     context: typer.Context, question: Question, file: Path, console: Console
 ) -> Reduced | None:
     """Reduce and write the file; None, with the exit status set, if that was impossible."""
-    from parity_tests.reduce.reduce import NoMetricError, ReduceError
+    from parity_tests.reduce.reduce import NoMetricError, NotInJaxprError, ReduceError
 
     try:
         found = _search(question, console)
@@ -147,6 +147,9 @@ def _reduced(
         return found
     except NoMetricError as error:
         fail(str(error))
+    except NotInJaxprError as error:
+        complain(f"could not reduce {error}{_reads(question)}")
+        context.obj.code = Exit.COULD_NOT_COMPARE
     except ReduceError as error:
         complain(f"could not reduce {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
@@ -154,6 +157,17 @@ def _reduced(
         complain(str(error))
         context.obj.code = Exit.INTERNAL_ERROR
     return None
+
+
+def _reads(question: Question) -> str:
+    """Say which read of jaxprs or the flag makes a program another one on its two sides, if any."""
+    from parity_tests.run import run as campaign
+    from parity_tests.run.options import CampaignOptions
+
+    options = CampaignOptions(sides=question.sides, timeout=question.side_timeout, steady_calls=0)
+    [row] = campaign.run([question.target], options, passes=()).programs
+    reads = [each for each in row.hazards if each.changes_program]
+    return "".join(f"\n  {each.what} -> {each.fix}" for each in reads)
 
 
 def _search(question: Question, console: Console) -> Reduced | None:

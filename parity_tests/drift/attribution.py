@@ -4,8 +4,9 @@ Both sides run again, first unchanged: a program that does not repeat its own bi
 attributed. Then XLA's passes are switched off set by set, and the first set with which the sides
 agree names the cause. Without constant folding the left side alone may have the bits of the right
 one, to which most arrays are arguments. Both sides also run with the results of equations as
-outputs, and the first one that differs names the line. Of a program that differs by constant
-folding, the equations that constants go into come first: they are few.
+outputs, and the first one that differs, of those that the worst output depends on, names the line.
+Of a program that differs by constant folding, the equations that constants go into come first: they
+are few.
 
 Where ours and stock JAX's side of each mode have the same bits, each mode has repeated itself
 already, in two processes. What is left to see is that the sides differ in these processes, too. An
@@ -50,14 +51,14 @@ from parity_tests.drift.xla_passes_off import (
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.records import Evidence
-from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
+from parity_tests.evidence.tolerance_ladder import RUNGS, worst_leaf, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.proofs import part
 from parity_tests.judge.sides import FLIPS, mode_of
 from parity_tests.processes.kept_files import keep, kept
 from parity_tests.processes.protocol import Job, to_json
 from parity_tests.processes.worker_process import KILLED
-from reports.rows import Comparison, DriftAttribution, DriftCause, Side
+from reports.rows import Comparison, DriftAttribution, DriftCause, LeafComparison, Side
 
 _TOLERANCE = RUNGS.index("tolerance")
 
@@ -66,7 +67,8 @@ _TOLERANCE = RUNGS.index("tolerance")
 class Drift:
     """Two sides whose outputs are not bitwise equal, and the campaign's evidence of both.
 
-    `has_repeated` says that another side of each mode had the same bits.
+    `has_repeated` says that another side of each mode had the same bits. `output` is the path of
+    the output that is furthest apart, and `rung` is its rung.
     """
 
     job: Job
@@ -75,6 +77,7 @@ class Drift:
     rung: str
     truth: Sequence[Value] = ()
     has_repeated: bool = False
+    output: str = ""
 
     @property
     def sides(self) -> tuple[Side, Side]:
@@ -88,22 +91,24 @@ class Drift:
         return max((each.staging for each in times if each and each.is_long), default=0.0)
 
 
-def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side], str]:
-    """Return the pairs to attribute, with their rungs: the first across the flip, and a mismatch.
+def drifting_pairs(comparisons: Sequence[Comparison]) -> dict[tuple[Side, Side], LeafComparison]:
+    """Return the pairs to attribute: the first across the flip, and a mismatch.
+
+    Each comes with its worst output.
 
     Example::
 
-        drifting_pairs(row.comparisons) == {("jax-legacy", "jax-simplified"): "ulp"}
+        drifting_pairs(row.comparisons)["jax-legacy", "jax-simplified"].rung == "ulp"
     """
-    rungs = {
-        (each.left, each.right): worst_rung(each.leaves)
+    worst = {
+        (each.left, each.right): worst_leaf(each.leaves)
         for each in comparisons
         if each.metric == "outputs" and worst_rung(each.leaves) != "bitwise"
     }
-    found = [pair for pair in FLIPS if pair in rungs][:1]
-    if not any(rungs[pair] == "mismatch" for pair in found):
-        found += [pair for pair, rung in rungs.items() if rung == "mismatch"][:1]
-    return {pair: rungs[pair] for pair in found}
+    found = [pair for pair in FLIPS if pair in worst][:1]
+    if not any(worst[pair].rung == "mismatch" for pair in found):
+        found += [pair for pair, leaf in worst.items() if leaf.rung == "mismatch"][:1]
+    return {pair: worst[pair] for pair in found}
 
 
 def has_repeated(comparisons: Sequence[Comparison], pair: tuple[Side, Side]) -> bool:
@@ -131,7 +136,7 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
     file = CampaignFiles(folder).drift(drift.job.number, left, right)
     if (text := kept(file)) is not None:
         return DriftAttribution.model_validate_json(text)
-    rerun = warm.runs_of(drift.job, drift.sides, drift.long_staging)
+    rerun = warm.runs_of(drift.job, drift.sides, drift.long_staging, drift.output)
     found = _Attribution(drift, rerun).find()
     # What something outside killed, or what took too long, may work another time.
     if not rerun.is_out_of_time and not found.out_of_time and KILLED not in found.evidence:

@@ -5,6 +5,9 @@ that an equation gives is returned, also in the bodies of inner `jit` calls. XLA
 program then: it fuses no output away, so a difference may vanish or stand at another equation.
 Bodies of loops and branches are not entered: their equations have a result for each turn.
 
+Each equation is marked by whether one output depends on it. A result depends on all operands of its
+equation, also where that has a body, and equations with effects depend on each other.
+
 XLA computes or rewrites equations of which it knows an operand. The results of those that constants
 go into can be had alone: a program with fewer outputs compiles in less time.
 """
@@ -95,6 +98,7 @@ def run(program: Program, side: Side, order: Rerun) -> EquationResults:
     results = _Results(order)
     hidden = _Handed() if order.as_arguments else _behind_a_barrier if order.barriers else _as_it_is
     returns_outputs = order.equations != "constants"
+    asked = _numbers_of(order.output, traced.out_info)
 
     def interpreted(handed: Sequence[Any], *inputs: Any) -> tuple[list[Any], list[Any]]:
         results.clear()
@@ -102,6 +106,7 @@ def run(program: Program, side: Side, order: Rerun) -> EquationResults:
             hidden.arguments = handed
         operands = [_Operand(each) for each in inputs]
         found = evaluate(traced.jaxpr, operands, _Recording(results, hidden))
+        results.mark([found[number] for number in asked])
         return [output.traced for output in found if returns_outputs], results.arrays
 
     leaves = jax.tree.leaves((args, kwargs))
@@ -129,6 +134,10 @@ class _Results:
     equations: list[EquationValue] = field(default_factory=list)
     left_out: int = 0
     _bytes: int = 0
+    # For each equation that was run, the equations that it depends on; the first stands for all
+    # that have effects, each of which may depend on each other one.
+    _sources: list[set[int]] = field(default_factory=lambda: [set()])
+    _numbers: list[int] = field(default_factory=list)  # of the equations that are kept
 
     def takes(self, has_constant: bool) -> bool:
         """Say whether the results of an equation are kept."""
@@ -137,15 +146,40 @@ class _Results:
 
     def clear(self) -> None:
         self.arrays, self.equations, self.left_out, self._bytes = [], [], 0, 0
+        self._sources, self._numbers = [set()], []
+
+    def ran(self, equation: Any, operands: Sequence[_Operand]) -> int:
+        """Return the number of an equation that was run; its results need all operands."""
+        sources = {each.made_by for each in operands if each.made_by is not None}
+        number = len(self._sources)
+        self._sources.append(sources)
+        if equation.effects or any(_is_reference(each.aval) for each in equation.invars):
+            sources.add(_EFFECTS)
+            self._sources[_EFFECTS].add(number)
+        return number
+
+    def mark(self, outputs: Sequence[_Operand]) -> None:
+        """Mark the equations that are kept by whether one of the outputs depends on them."""
+        needed: set[int] = set()
+        more = {each.made_by for each in outputs if each.made_by is not None}
+        while more:
+            needed |= more
+            more = set().union(*(self._sources[each] for each in more)) - needed
+        self.equations = [
+            each.model_copy(update={"is_needed": number in needed})
+            for each, number in zip(self.equations, self._numbers, strict=True)
+        ]
 
     def add(
         self,
         equation: Any,
+        number: int,
         position: tuple[int, ...],
         place: Place,
         written: str,
         results: Sequence[Any],
     ) -> None:
+        self._numbers.append(number)
         self.equations.append(
             EquationValue(
                 primitive=equation.primitive.name,
@@ -171,17 +205,29 @@ class _Results:
             self.arrays.append(result)
 
 
+_EFFECTS = 0
+
+
+def _numbers_of(output: str, outputs: Any) -> list[int]:
+    """Return the numbers of the outputs at a path; of all where there is none."""
+    flat, _ = jax.tree_util.tree_flatten_with_path(outputs)
+    found = [n for n, (path, _) in enumerate(flat) if jax.tree_util.keystr(path) == output]
+    return found or list(range(len(flat)))
+
+
 class _Operand(NamedTuple):
     """A value as the program is traced, and the captured array or scalar that it is, or None.
 
     It is known where constants alone decide it, and `is_array` where it is one or is made of one.
-    Scalars alone do not count: every mode inlines them.
+    Scalars alone do not count: every mode inlines them. `made_by` is the number of the equation
+    that it is a result of.
     """
 
     traced: Any
     constant: Any = None
     is_known: bool = False
     is_array: bool = False
+    made_by: int | None = None
 
 
 @dataclass
@@ -212,16 +258,17 @@ class _Recording(Domain[_Operand]):
             outputs = evaluate(body.jaxpr, operands, inside)
             return [output._replace(constant=None) for output in outputs]
         found = bind(equation, [operand.traced for operand in operands])
+        number = self.results.ran(equation, operands)
         # Arrays that a body captures are operands in one mode alone, so all with bodies count.
         has_constant = bool(bodies_of(equation)) or any(
             operand.is_known and operand.is_array for operand in operands
         )
         if self.results.takes(has_constant):
             written = _written(equation, [operand.constant for operand in operands])
-            self.results.add(equation, position, place, written, found)
+            self.results.add(equation, number, position, place, written, found)
         is_known = not equation.effects and all(operand.is_known for operand in operands)
         return [
-            _Operand(result, None, is_known, has_constant or _has_axes(var.aval))
+            _Operand(result, None, is_known, has_constant or _has_axes(var.aval), number)
             for var, result in zip(equation.outvars, found, strict=True)
         ]
 

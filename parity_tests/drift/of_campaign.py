@@ -78,11 +78,12 @@ def attribute_drift(
                         job,
                         evidence_of(number, left),
                         evidence_of(number, right),
-                        rung,
+                        worst.rung,
                         truth,
                         has_repeated(findings.comparisons, (left, right)),
+                        worst.path,
                     )
-                    for (left, right), rung in pairs.items()
+                    for (left, right), worst in pairs.items()
                 ]
                 try:
                     causes = tuple(attribute(each, folder, warm) for each in drifts)

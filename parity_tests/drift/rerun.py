@@ -62,12 +62,16 @@ class WarmSides:
     _workers: dict[Side, WarmWorker] = field(default_factory=dict)
     _runs: int = 0
 
-    def runs_of(self, job: Job, sides: tuple[Side, Side], staging: float = 0.0) -> Reruns:
+    def runs_of(
+        self, job: Job, sides: tuple[Side, Side], staging: float = 0.0, output: str = ""
+    ) -> Reruns:
         """Return how to run a program; the time for its runs begins.
 
-        `staging` are the seconds that it takes at least to trace, lower and compile it as before.
+        `staging` are the seconds that it takes at least to trace, lower and compile it as before,
+        and `output` is the path of the output that equations are looked for.
         """
-        return Reruns(self, job, sides, time.monotonic() + self.timeout, self._runs, staging)
+        deadline = time.monotonic() + self.timeout
+        return Reruns(self, job, sides, deadline, self._runs, staging, output)
 
     def worker(self, side: Side) -> WarmWorker:
         """Return the worker of a side."""
@@ -110,7 +114,8 @@ class Reruns:
     """How the two sides of one program run again, until the `deadline`.
 
     `begun` is the number of runs before: those of other programs, in the same processes. A run that
-    compiles as before takes `staging` seconds at least, and is not begun without them.
+    compiles as before takes `staging` seconds at least, and is not begun without them. Only
+    equations that the `output` depends on are named.
     """
 
     by: WarmSides
@@ -119,6 +124,7 @@ class Reruns:
     deadline: float
     begun: int
     staging: float = 0.0
+    output: str = ""
 
     @property
     def is_out_of_time(self) -> bool:
@@ -172,14 +178,16 @@ class Reruns:
 
         `unfolded` switches off what XLA computes of constants.
         """
-        order = self._order(xla=UNFOLDED if unfolded else {}, barriers=unfolded, equations="all")
+        xla = UNFOLDED if unfolded else {}
+        order = self._order(xla=xla, barriers=unfolded, equations="all", output=self.output)
         what = "every result an output"
         return self._first(order, what, f"with {what}")
 
     def first_with_constant(self) -> FirstDifference:
         """Return the first equation whose results differ, of those that constants go into."""
         what = "the results of equations that constants go into"
-        return self._first(self._order(equations="constants"), f"{what} as outputs", f"of {what}")
+        order = self._order(equations="constants", output=self.output)
+        return self._first(order, f"{what} as outputs", f"of {what}")
 
     def _first(self, order: Rerun, what: str, among: str) -> FirstDifference:
         try:
@@ -189,15 +197,15 @@ class Reruns:
         assert left.equations is not None
         assert right.equations is not None
         found = first_difference(
-            left.equations, right.equations, left.results, right.results, among
+            left.equations, right.equations, left.results, right.results, among, self.output
         )
-        if (
-            found.equation is None
-            and worst_rung(compared(left.outputs, right.outputs)) == "bitwise"
-        ):
+        leaves = compared(left.outputs, right.outputs)
+        own = [each for each in leaves if each.path == self.output]
+        if found.equation is None and not found.misfit and worst_rung(own or leaves) == "bitwise":
+            nothing = f"nothing{_needed_by(self.output)} differs"
             return FirstDifference(
-                f"{among} nothing differs, since XLA then optimises another program, so no "
-                "equation is named"
+                f"{among} {nothing}, since XLA then optimises another program, so no equation is "
+                "named"
             )
         return found
 
@@ -257,9 +265,11 @@ def first_difference(
     left_arrays: Sequence[Value],
     right_arrays: Sequence[Value],
     among: str = "with every result an output",
+    output: str = "",
 ) -> FirstDifference:
     """Return the first equation whose results are not bitwise equal on two sides, in order.
 
+    Only equations that are needed are compared and named: those that the `output` depends on.
     `among` says in words which results these are. One side may write more equations than the other,
     for operands that the other lacks. Equations are compared as long as they correspond in
     primitive, line and types.
@@ -269,9 +279,11 @@ def first_difference(
             return FirstDifference(
                 f"the two sides have the same equations only up to {named(a)} on the one and "
                 f"{named(b)} on the other",
-                b,
+                b if a.is_needed or b.is_needed else None,
                 misfit=True,
             )
+        if not (a.is_needed or b.is_needed):
+            continue
         for i, j in zip(a.saved, b.saved, strict=True):
             one, two = left_arrays[i].array, right_arrays[j].array
             if (one.shape, one.dtype) != (two.shape, two.dtype):
@@ -284,8 +296,9 @@ def first_difference(
                 if leaf.max_ulp is not None:
                     apart += f", {leaf.max_ulp} ULP"
                 written = f"{a.written} against {b.written}" if a.written != b.written else ""
+                which = f"the first that differs{_needed_by(output, ' and')}"
                 return FirstDifference(
-                    f"{among}, the first that differs is that of {named(a)} ({apart})",
+                    f"{among}, {which} is that of {named(a)} ({apart})",
                     a,
                     written,
                     beyond_rounding=leaf.rung == "mismatch",
@@ -293,10 +306,18 @@ def first_difference(
     longer, shorter = sorted((left.equations, right.equations), key=len, reverse=True)
     if len(longer) > len(shorter):
         extra = longer[len(shorter)]
-        return FirstDifference(f"one side alone has {named(extra)}", extra, misfit=True)
+        return FirstDifference(
+            f"one side alone has {named(extra)}", extra if extra.is_needed else None, misfit=True
+        )
     left_out = left.left_out + right.left_out
     more = f" ({left_out} results were too large to be kept)" if left_out else ""
-    return FirstDifference(f"the outputs differ, and no result of an equation does{more}")
+    no_result = f"no result of an equation{_needed_by(output)} does"
+    return FirstDifference(f"the outputs differ, and {no_result}{more}")
+
+
+def _needed_by(output: str, joined: str = "") -> str:
+    """Say that the output depends on a result, where the program has several."""
+    return f"{joined} that {output} depends on" if output else ""
 
 
 def _kind(equation: EquationValue) -> tuple[str, str, int, int]:

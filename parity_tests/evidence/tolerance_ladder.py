@@ -51,6 +51,11 @@ def worst_rung(leaves: Sequence[LeafComparison]) -> Rung:
     return max((leaf.rung for leaf in leaves), key=RUNGS.index, default="bitwise")
 
 
+def worst_leaf(leaves: Sequence[LeafComparison]) -> LeafComparison:
+    """Return the leaf on the lowest rung, and of several the one furthest apart."""
+    return max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel))
+
+
 def tolerance(dtype: np.dtype[Any]) -> float:
     """Return JAX's default tolerance of a dtype, which is relative and absolute at once.
 

@@ -3,14 +3,17 @@
 Variants of one program in one pipeline are compared with the one that inlines everything. So
 nothing but the arrays differs, and delta debugging finds a minimal set of them.
 
-A variant that fails differs. Then the search follows that one failure, and goes on until the
-program runs with the arrays found inlined and all others hoisted: a policy that helps.
+The search goes on until the program no longer differs with the arrays found inlined and all others
+hoisted: a policy that helps. A variant that fails differs. Then the search follows that one
+failure.
 """
 
 from __future__ import annotations
 
+import math
 import re
 import statistics
+import time
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -78,19 +81,21 @@ def find(
     stock_failure: str = "",
     known: Sequence[ComparedVariant] = (),
     watch: Watch | None = None,
+    seconds: float | None = None,
 ) -> CulpritFound:
-    """Find a minimal set of captured arrays that differ by being hoisted.
+    """Find minimal sets of captured arrays that differ by being hoisted.
 
     "parity" says that hoisting all arrays at once makes no difference, "could not compare" that the
-    program is another one in simplified form, because it reads jaxprs or the flag. `stock_failure`
-    and `known` are as in `FindCulprit`. Raises whatever the program raises when it is built and
-    traced.
+    program is another one in simplified form, because it reads jaxprs or the flag. `stock_failure`,
+    `known` and `seconds` are as in `FindCulprit`. Raises whatever the program raises when it is
+    built and traced.
 
     Example::
 
         find(targets.load_one("my_model.py:step"), CulpritQuestion(metric="memory")).arrays
     """
     side: Side = "jax-legacy" if stock_failure else "simplified"
+    deadline = time.monotonic() + (math.inf if seconds is None else seconds)
     with staged_alone(side):  # a set of arrays is compiled several times, to time it
         try:
             variants = _variants(program, side)
@@ -101,11 +106,11 @@ def find(
             return _no_array(program, question, reads[0])
         metric = _failure if stock_failure else _METRICS[question.metric]
         staged = _Staged(variants, watch or Watch())
-        comparing = _Comparing(staged, lambda: metric(staged, question), tuple(known))
+        comparing = _Comparing(staged, lambda: metric(staged, question), tuple(known), deadline)
         finding = _search(comparing, stock_failure)
     # The variants are all of one form, and show nothing of what differs between the forms.
-    reads = changing_reads(program) if finding.verdict == "parity" and is_ours(side) else ()
-    if reads:
+    reads = changing_reads(program) if is_ours(side) else ()
+    if reads and not finding.arrays:
         return _no_array(program, question, reads[0])
     helps: tuple[str, ...] = ()
     if finding.is_failure and is_ours(side):
@@ -113,12 +118,16 @@ def find(
     elif finding.arrays and question.metric == "call":
         with staged_alone(side):
             helps = _preamble(staged, question)
+    verdict, reasons = finding.verdict, finding.reasons + helps
+    if reads:
+        verdict = verdict if finding.is_failure else "could not compare"
+        reasons = (f"no array is the only culprit: {_read(reads[0])}", *reasons)
     return CulpritFound(
         program=program.name,
         source=program.source,
         question=question,
-        verdict=finding.verdict,
-        reasons=finding.reasons + helps,
+        verdict=verdict,
+        reasons=reasons,
         arrays=tuple(_row(use) for use in finding.arrays),
         fails=finding.is_failure,
         candidates=len(variants.arrays),
@@ -174,11 +183,19 @@ def _no_array(program: Program, question: CulpritQuestion, read: Hazard) -> Culp
         source=program.source,
         question=question,
         verdict="could not compare",
-        reasons=(f"no array is the culprit: {read.what}; to do: {read.fix}",),
+        reasons=(f"no array is the culprit: {_read(read)}",),
         arrays=(),
         candidates=0,
         variants=0,
     )
+
+
+def _read(read: Hazard) -> str:
+    return f"{read.what}; to do: {read.fix}"
+
+
+class _OutOfTimeError(Exception):
+    """The time is over in which the search goes on after the first set of arrays."""
 
 
 class VariantFailedError(Exception):
@@ -224,12 +241,15 @@ class _Staged:
 class _Comparing:
     """Compares variants with the one that inlines all arrays, and counts the comparisons.
 
-    The first comparisons are those that a process before this one made.
+    The first comparisons are those that a process before this one made. A search `goes_on` when it
+    has an answer: then no comparison begins after the `deadline`.
     """
 
     staged: _Staged
     make: Callable[[], _Compare]
     known: tuple[ComparedVariant, ...]
+    deadline: float = math.inf
+    goes_on: bool = False
     count: int = 0
 
     @property
@@ -239,9 +259,12 @@ class _Comparing:
 
     def with_inlined(self, hoisted: tuple[int, ...]) -> ComparedVariant:
         """Compare the variant that hoists these arrays; one that fails differs."""
-        self.count += 1
-        if self.count <= len(self.known):
+        if self.count < len(self.known):
+            self.count += 1
             return self.known[self.count - 1]
+        if self.goes_on and time.monotonic() > self.deadline:
+            raise _OutOfTimeError
+        self.count += 1
         self.staged.watch.begins(self.count, hoisted, len(self.arrays))
         uses = self.staged.variants.arrays
         try:
@@ -316,40 +339,48 @@ def _search(comparing: _Comparing, stock_failure: str) -> _Ending:
         return _Ending("parity", (f"hoisting every array makes no difference: {everything.text}",))
     if stock_failure and everything.failure and everything.failure.type != stock_failure:
         return _Ending("parity", (f"as arguments the arrays fail otherwise: {everything.text}",))
-    if everything.failure:
-        return _search_failure(comparing, everything)
-    culprits = _smallest(comparing, arrays, everything)
-    shown = everything if len(culprits) == len(arrays) else comparing.with_inlined(culprits)
-    if not _alike(shown, everything):  # a time not seen again: naming an array would be a guess
-        return _Ending(
-            "could not compare",
-            (
-                f"a difference was seen and not seen again: {shown.text}; try more --samples or a "
-                "larger --factor",
-            ),
-        )
-    return _Ending("difference", (shown.text,), _uses(comparing, culprits))
+    return _search_sets(comparing, everything)
 
 
-def _search_failure(comparing: _Comparing, everything: ComparedVariant) -> _Ending:
-    """Find sets of arrays that fail alike, until the program no longer does without them."""
+def _search_sets(comparing: _Comparing, everything: ComparedVariant) -> _Ending:
+    """Find sets of arrays that differ alike, until the program no longer does without them."""
+    fails = everything.failure is not None
     reasons = [f"with all arrays inlined the program runs; hoisted it fails: {everything.text}"]
     found: list[tuple[int, ...]] = []
-    rest, last = comparing.arrays, everything
-    while _alike(last, everything):
-        found.append(_smallest(comparing, rest, everything))
-        rest = tuple(each for each in rest if each not in found[-1])
-        if not rest:
-            break
-        last = comparing.with_inlined(rest)
+    rest, last, ended = comparing.arrays, everything, ""
+    try:
+        while rest and _alike(last, everything):
+            part = _smallest(comparing, rest, everything)
+            is_known = fails or len(part) == len(rest)
+            shown = last if is_known else comparing.with_inlined(part)
+            if not _alike(shown, everything):  # a time not seen again: a name would be a guess
+                unseen = f"a difference was seen and not seen again: {shown.text}"
+                if not found:
+                    more = "try more --samples or a larger --factor"
+                    return _Ending("could not compare", (f"{unseen}; {more}",))
+                ended = f"with these inlined, {unseen}"
+                break
+            if not fails:
+                reasons = reasons if found else [shown.text]
+            found.append(part)
+            comparing.goes_on = True
+            rest = tuple(each for each in rest if each not in part)
+            if rest:
+                last = comparing.with_inlined(rest)
+    except _OutOfTimeError:
+        ended = "the time is over: with these inlined and all others hoisted it may still differ"
     if len(found) > 1:
-        reasons.append(f"each of {len(found)} sets of arrays fails by itself")
-    if rest and last.failure:
+        how = "fails" if fails else "makes a difference"
+        reasons.append(f"each of {len(found)} sets of arrays {how} by itself")
+    if ended or not rest:
+        reasons += [ended] if ended else []
+    elif last.failure:
         reasons.append(f"with these inlined it fails otherwise: {last.text}")
-    elif rest:
-        reasons.append("with these inlined and all others hoisted it runs")
+    else:
+        quiet = "it runs" if fails else f"there is no difference: {last.text}"
+        reasons.append(f"with these inlined and all others hoisted {quiet}")
     culprits = tuple(sorted(each for part in found for each in part))
-    return _Ending("difference", tuple(reasons), _uses(comparing, culprits), is_failure=True)
+    return _Ending("difference", tuple(reasons), _uses(comparing, culprits), is_failure=fails)
 
 
 def _smallest(

@@ -158,9 +158,9 @@ def _culprits(request: FindCulprit, until: _Until, progress: Progress) -> Culpri
     side: Side = "jax-legacy" if request.stock_failure else _SIDE
     known: tuple[ComparedVariant, ...] = ()
     while True:
-        asked = request.model_copy(update={"known": known})
+        left = max(until.deadline - time.monotonic(), 0.0)
+        asked = request.model_copy(update={"known": known, "seconds": left})
         with temporary_folder() as folder:
-            left = max(until.deadline - time.monotonic(), 0.0)
             answer = ask(asked, side, folder, Limits(left), progress)
             if isinstance(answer, Lost) and answer.kind == "timeout":
                 raise ExperimentError(f"{request.target}: no result in {until.timeout:g} seconds")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -53,11 +53,13 @@ def run(
     *,
     sides: Sequence[Side],
     timeout: float,
+    folder: Path,
     progress: Progress = lambda done, total, text: None,
 ) -> Fuzzed:
     """Draw programs and run them on sides. A program's name has its seed and its number.
 
-    Raises `ModuleNotFoundError` where hypothesis is not installed.
+    They are written to a file of `folder`, which stays there: what is found names its lines. Raises
+    `ModuleNotFoundError` where hypothesis is not installed.
     """
     from parity_tests.fuzz import strategy
 
@@ -66,30 +68,39 @@ def run(
         for number in range(programs)
     }
     options, apart = _options(sides, timeout), {}
-    with _written(recipes) as targets:
-        result = campaign.run(targets, options, progress=progress)
+    targets = _targets(recipes, file_of(folder, seed))
+    result = campaign.run(targets, options, progress=progress)
+    with temporary_folder("fuzz-") as own:
         for row in result.programs:
-            folder = Path(targets[0]).parent / row.name
-            if claims := proving.where_they_part(row, folder, options):
+            if claims := proving.where_they_part(row, own / row.name, options):
                 apart[row.name] = claims
     refused = tuple(row for row in result.programs if is_refused(row))
     kept = tuple(row for row in result.programs if row not in refused)
     return Fuzzed(result.model_copy(update={"programs": kept}), recipes, refused, apart)
 
 
+def file_of(folder: Path, seed: int) -> Path:
+    """Return the file of a folder that the programs of a seed are written to."""
+    return folder / f"seed_{seed}.py"
+
+
 def keep(
     fuzzed: Fuzzed,
     folder: Path,
     *,
+    failing: Collection[str] = (),
     timeout: float,
     progress: Progress = lambda done, total, text: None,
 ) -> Iterator[Kept]:
     """Make programs smaller, and write each to a file.
 
     They are those that failed, as long as they fail alike, and the first for each reason why
-    programs are not proved, as long as it is not proved for that reason.
+    programs are not proved, as long as it is not proved for that reason. `failing` names programs
+    that count as failed whatever their verdict.
     """
-    failed = [row for row in fuzzed.campaign.programs if row.verdict != "parity"]
+    failed = [
+        row for row in fuzzed.campaign.programs if row.verdict != "parity" or row.name in failing
+    ]
     apart = _first_of_each_kind(fuzzed.apart)
     options = _options(fuzzed.campaign.sides, timeout)
     total, done = len(failed) + len(apart), 0
@@ -143,8 +154,13 @@ def signature(row: ProgramRow) -> tuple[object, ...]:
 
 
 def _broken_by_a_flip(row: ProgramRow) -> tuple[str, str] | None:
-    """Return what a flip breaks or places otherwise, without its figures; None where nothing."""
-    if row.flip is None or row.flip.outcome not in ("different", "placed otherwise"):
+    """Return what a flip breaks or places otherwise, without its figures; None where nothing.
+
+    Of a program in which nothing else differs it is whatever keeps the flip from being safe.
+    """
+    if row.flip is None or row.flip.outcome == "safe" or not row.flip.reasons:
+        return None
+    if row.flip.outcome not in ("different", "placed otherwise") and row.verdict != "parity":
         return None
     first = row.flip.reasons[0]
     return first.kind, "" if first.kind == "failure" else first.what.partition(":")[0]
@@ -159,9 +175,13 @@ def _options(sides: Sequence[Side], timeout: float) -> CampaignOptions:
 def _written(recipes: Mapping[str, Recipe]) -> Iterator[list[str]]:
     """Write programs to a module for the time of a block; yield their targets."""
     with temporary_folder("fuzz-") as folder:
-        file = folder / "generated.py"
-        file.write_text(rendering.module(recipes))
-        yield [f"{file}:{name}" for name in recipes]
+        yield _targets(recipes, folder / "generated.py")
+
+
+def _targets(recipes: Mapping[str, Recipe], file: Path) -> list[str]:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(rendering.module(recipes))
+    return [f"{file}:{name}" for name in recipes]
 
 
 def reduced(

@@ -6,7 +6,9 @@ from functools import cache
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 
+from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.fuzz.bodies import WITH_BODIES
 from parity_tests.fuzz.construct import Construct, Demand
 from parity_tests.fuzz.coverage import OUTSIDE_DEMANDS
@@ -66,7 +68,12 @@ def drawn(number: int, *, of_seed: int, depth: int = DEPTH) -> Recipe:
     def collect(recipe: Recipe) -> None:
         found.append(recipe)
 
-    collect()
+    with temporary_folder("fuzz-") as folder:  # Hypothesis caches, by default in `.hypothesis/`
+        set_hypothesis_home_dir(folder)
+        try:
+            collect()
+        finally:
+            set_hypothesis_home_dir(None)
     return found[-1]
 
 

@@ -13,7 +13,7 @@ from functools import cached_property
 
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
-from parity_tests.evidence.tolerance_ladder import RUNGS, worst_rung
+from parity_tests.evidence.tolerance_ladder import worst_leaf, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge import calls_as_written, effects, later_calls
 from parity_tests.judge.conditions import ruling_on
@@ -304,7 +304,7 @@ def worst_in_words(leaves: Sequence[LeafComparison]) -> str:
     rung = worst_rung(leaves)
     if rung == "bitwise":
         return "bitwise equal"
-    worst = max(leaves, key=lambda leaf: (RUNGS.index(leaf.rung), leaf.max_rel))
+    worst = worst_leaf(leaves)
     where = worst.path or "the only output"
     far = f"max rel {worst.max_rel:.2g}, max abs {worst.max_abs:.2g}"
     if worst.max_ulp is not None:

@@ -218,7 +218,7 @@ def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:
     what = f"outputs are {how}: {outputs.detail}"
     if drift:
         what = f"{what}; {_cause_of(drift)}"
-        where = place(drift.file, drift.line) if drift.file else where
+        where = place(drift.file, drift.line) if drift.file else ""  # the largest would be a guess
     outcome, why, action = _weighed(flip, outputs, drift)
     read = read_that_changes(flip)
     if drift and drift.cause == "another program":

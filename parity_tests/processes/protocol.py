@@ -69,7 +69,8 @@ class Rerun(Record):
 
     The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
     optimization barriers, with `as_arguments` they are arguments. Of `"all"` equations the results
-    are outputs, too; those of equations that `"constants"` go into are the only outputs.
+    are outputs, too; those of equations that `"constants"` go into are the only outputs. `output`
+    is the path of the output whose equations are marked; where there is none, all of them are.
     """
 
     number: int
@@ -78,6 +79,7 @@ class Rerun(Record):
     barriers: bool = False
     as_arguments: bool = False
     equations: Literal["none", "constants", "all"] = "none"
+    output: str = ""
 
 
 class Listed(Record):
@@ -121,7 +123,8 @@ class EquationValue(Record):
     """One result of an equation: the equation, and where its array is among the saved ones.
 
     `position` has the number of the equation, after the numbers of the equations whose bodies it
-    is in. `written` is its text, which both sides must have alike.
+    is in. `written` is its text, which both sides must have alike. `is_needed` says that the output
+    that was asked for depends on it.
     """
 
     primitive: str
@@ -130,6 +133,7 @@ class EquationValue(Record):
     line: int
     written: str
     saved: tuple[int, ...]  # the numbers of the arrays
+    is_needed: bool = True
 
 
 class EquationValues(Record):
@@ -244,7 +248,7 @@ class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
     `known` has the first comparisons, in the order in which the search makes them: a process before
     this one made them, and was lost with the last. `stock_failure` is the type of a failure that
     stock JAX alone has after its flip; then variants are of jax-legacy, and hoisted arrays are
-    arguments.
+    arguments. Once the process has taken so many `seconds`, a search that has an answer ends.
     """
 
     kind: Literal["find culprit"] = "find culprit"
@@ -252,6 +256,7 @@ class FindCulprit(Question[CulpritFound | UnknownTarget | ProgramRaised]):
     question: CulpritQuestion
     stock_failure: str = ""
     known: tuple[ComparedVariant, ...] = ()
+    seconds: float | None = None
 
 
 class SweepThreshold(Question[Sweep | UnknownTarget | ProgramRaised]):

@@ -53,6 +53,10 @@ class ReduceError(RuntimeError):
     """The program cannot be reduced; the message says why, and what to do."""
 
 
+class NotInJaxprError(ReduceError):
+    """The difference is not in the program's jaxpr."""
+
+
 class NoMetricError(ReduceError):
     """Nothing of the program is compared under the name that is to keep differing."""
 
@@ -117,7 +121,7 @@ class Trials:
     """Candidates, each run as the file that it would become.
 
     `shown` has the symptom of each that showed one, by its text. `last` says in words what the last
-    one showed, `slipped` counts the candidates that failed in another way.
+    one showed that is not expected, `slipped` counts the candidates that failed in another way.
     """
 
     question: Question
@@ -137,7 +141,8 @@ class Trials:
         self.write(candidate, "A candidate.").save(file)
         judged = self.pair.judge(f"{file}:program")
         found = symptoms(judged.judgement, judged.evidence, beyond=self.question.beyond)
-        self.last = "; ".join(f"{each.metric} {each.kind}" for each in found)
+        unexpected = [each for each in found if not each.kind.startswith("expected")]
+        self.last = "; ".join(f"{each.metric} {each.kind}" for each in unexpected)
         alike = [each for each in found if each.is_like(self.symptom)]
         if alike:
             self.shown[self.text_of(candidate)] = alike[0]
@@ -311,9 +316,9 @@ def _writable(start: Draft, trials: Trials) -> Draft:
             "replace that by an argument, or by primitives of jax.extend.core.primitives, and try "
             "again"
         )
-    raise ReduceError(
-        "the program's jaxpr does not show the difference by itself: it lies in Python code that "
-        "is traced differently on the two sides, or in state of the program (`--metric proof` "
-        "cuts its source instead, where the forms part); shown instead: "
-        + (trials.last or "parity")
+    raise NotInJaxprError(
+        f"{trials.question.target}: the program's jaxpr does not show the difference by itself: it "
+        "lies in Python code that is traced differently on the two sides, or in state of the "
+        "program (`--metric proof` cuts its source instead, where the forms part); shown instead: "
+        + (trials.last or "nothing unexpected")
     )

@@ -197,7 +197,17 @@ def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTar
         if not place.file and not _is_of_jax(error):
             raise
         at = f" ({place.file}:{place.line})" if place.file else ""
-        return ProgramRaised(raised=f"the program raises {named(error)}{at}")
+        return ProgramRaised(raised=f"the program raises {named(error)}{at}{_by_a_read(program)}")
+
+
+def _by_a_read(program: Program) -> str:
+    """Say which read of jaxprs or the flag a program raises for, if any."""
+    from parity_tests.observe.hazards import changing_reads
+
+    try:
+        return "".join(f"; {each.what}; to do: {each.fix}" for each in changing_reads(program)[:1])
+    except Exception:  # noqa: BLE001 - it raises in legacy form too, or without a read
+        return ""
 
 
 def _is_of_jax(error: Exception) -> bool:
@@ -235,6 +245,7 @@ def find_culprit(
                 stock_failure=request.stock_failure,
                 known=request.known,
                 watch=Told(),
+                seconds=request.seconds,
             ),
         )
 

@@ -42,7 +42,10 @@ class Culprit(Row):
 
 
 class CulpritFound(Row):
-    """What became of a `CulpritQuestion`; `arrays` is empty but for a difference."""
+    """What became of a `CulpritQuestion`; `arrays` is empty but for a difference.
+
+    A program that could not be compared has arrays, too, where it differs beside what it reads.
+    """
 
     program: str
     source: str

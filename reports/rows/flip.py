@@ -22,8 +22,9 @@ DriftCause = Literal[
 class DriftAttribution(Row):
     """Why the outputs of two sides are not bitwise equal, found by running both sides again.
 
-    `equation` is the first whose result differs when every result is an output of the program, and
-    `file` and `line` are the user's line that made it; "" where there is none, or none was found.
+    `equation` is the first whose result differs when every result is an output of the program, of
+    those that the worst output depends on. `file` and `line` are the user's line that made it; ""
+    where there is none, or none was found.
     """
 
     left: Side

@@ -140,8 +140,8 @@ def different(row):
     ]
 
 
-def test_generated_programs_are_at_parity_on_all_four_sides():
-    fuzzed = campaign.run(4, 5, sides=SIDES, timeout=60)
+def test_generated_programs_are_at_parity_on_all_four_sides(tmp_path):
+    fuzzed = campaign.run(4, 5, sides=SIDES, timeout=60, folder=tmp_path)
     rows = fuzzed.campaign.programs
     unlike = {row.name: different(row) for row in rows if row.verdict != "parity"}
     assert unlike == dict.fromkeys(SPLIT_OTHERWISE, OTHER_SPLIT)

@@ -19,6 +19,13 @@ def folded(x):
     return table * x
 
 
+@program(args=(RAMP,))
+def rounded_beside_what_is_wrong(x):
+    harmless = jnp.exp(jnp.asarray(RAMP)) * 2.0
+    wrong = jnp.log(jnp.asarray(RAMP)) == jnp.log(x)
+    return harmless, wrong
+
+
 @program(args=(np.zeros(100, np.float32),))
 def sign_of_a_nan(x):
     nan = jnp.asarray(ZEROS) / jnp.asarray(ZEROS)

@@ -193,7 +193,7 @@ def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys)
     assert app.main(["explain", "x"]) == 1
     assert app.main(["explain", "x", "--exit-zero"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "parity good" in out
+    assert "): verdict: parity" in out
     assert "float32[77]" in out
     assert "folded" in out
     assert "hoisted" in out

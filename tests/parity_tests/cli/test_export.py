@@ -73,7 +73,12 @@ def test_what_is_damaged_or_none_is_an_error_of_usage(file, capsys, place):
     file.write_bytes(data)
     assert app.main(["export", "inspect", str(file)]) == 4
     assert f"cannot read {file}: " in capsys.readouterr().err
-    assert app.main(["export", "inspect", str(file.with_name("none"))]) == 4
+    none = file.with_name("none")
+    assert app.main(["export", "inspect", str(none)]) == 4
+    said = capsys.readouterr().err
+    assert said == (
+        f"constparity: cannot read '{none}': No such file or directory\n  -> check the path\n"
+    )
 
 
 def test_a_type_of_nodes_that_nobody_registered_is_named(tmp_path, capsys):

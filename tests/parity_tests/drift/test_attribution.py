@@ -64,6 +64,16 @@ def test_what_xla_folded_on_one_side_is_constant_folding_at_its_line(rows):
     assert reason.where.endswith(f"planted_drift.py:{found.line}")
 
 
+def test_the_line_that_is_named_is_one_that_the_worst_output_depends_on(rows):
+    row = rows["rounded_beside_what_is_wrong"]
+    [found] = row.drift
+    assert "mismatch at [1]" in row.flip.reasons[0].what
+    assert "the first that differs and that [1] depends on is that of log, equation" in (
+        found.evidence
+    )
+    assert found.line == line_with(PLANTED, "    wrong = jnp.log(jnp.asarray(RAMP)) == jnp.log(x)")
+
+
 def test_what_llvm_folds_on_one_side_is_constant_folding(rows):
     """No flag of XLA keeps LLVM from it: 0 / 0 is a NaN of the other sign there."""
     [found] = rows["sign_of_a_nan"].drift
@@ -176,6 +186,34 @@ def test_equations_that_constants_go_into_are_those_that_xla_may_rewrite(side):
     assert found.outputs == ()
     assert found.staging > 0
     np.testing.assert_allclose(found.arrays[0].array, np.exp(TABLE), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("output", "needed"),
+    [
+        ("['body']", {"sin", "mul"}),
+        ("['loop']", {"cos", "scan"}),
+        ("['reference']", {"tan", "swap", "get", "debug_callback"}),
+        ("['gone']", {"sin", "mul", "cos", "scan", "tan", "swap", "get", "debug_callback"}),
+    ],
+)
+def test_equations_are_marked_by_whether_the_output_depends_on_them(output, needed):
+    """Each result needs all operands, and what has effects needs whatever has any."""
+
+    def fun(x):
+        kept = jax.new_ref(x)
+        inner, _ = jax.jit(lambda y: (jnp.sin(y) * 2.0, jnp.exp(y)))(x)
+        loop, _ = jax.lax.scan(lambda carry, _: (carry * 2.0, None), jnp.cos(x), None, length=3)
+        kept[...] = jnp.tan(x)
+        jax.debug.callback(lambda y: None, x)
+        return {"body": inner, "loop": loop, "reference": kept[...]}
+
+    program = from_function(parity_tests.program(args=(np.float32(1.0),))(fun), "m:fun")
+    order = Rerun(number=0, target="", equations="all", output=output)
+    found = equation_values.run(program, "jax-legacy", order).equations.equations
+    assert "exp" in {each.primitive for each in found}
+    marked = {each.primitive for each in found if each.is_needed}
+    assert marked - {"new_ref", "ref"} == needed
 
 
 @pytest.mark.parametrize("keep", ["constants", "all"])
@@ -358,10 +396,10 @@ def equation(number, **changes):
     return EquationValue(**{**known, **changes})
 
 
-def first(left, right, *values):
+def first(left, right, *values, output=""):
     arrays = [[Value("", np.float32(each)) for each in of] for of in values]
     sides = (EquationValues(equations=tuple(each)) for each in (left, right))
-    return first_difference(*sides, *arrays)
+    return first_difference(*sides, *arrays, output=output)
 
 
 def test_the_first_equation_that_differs_is_named():
@@ -370,6 +408,18 @@ def test_the_first_equation_that_differs_is_named():
     assert found.equation == both[1]
     assert found.written == ""
     assert first(both, both, [1, 2, 3], [1, 2, 3]).equation is None
+
+
+def test_an_equation_that_the_output_does_not_depend_on_is_not_named():
+    both = [equation(0, is_needed=False), equation(1), equation(2, is_needed=False)]
+    assert first(both, both, [1, 2, 3], [2, 2.5, 3]).equation == both[1]
+    found = first(both, both, [1, 2, 3], [2, 2, 4], output="[1]")
+    assert (found.equation, found.said) == (
+        None, "the outputs differ, and no result of an equation that [1] depends on does",
+    )  # fmt: skip
+    other = [equation(0, primitive="add", is_needed=False)]
+    found = first(both, other, [1, 2, 3], [1])
+    assert (found.equation, found.misfit) == (None, True)
 
 
 def test_equations_that_do_not_correspond_are_named_and_not_compared():

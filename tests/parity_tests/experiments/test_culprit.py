@@ -29,7 +29,32 @@ def test_the_one_of_eight_that_xla_folds(planted):
     assert (array.array, array.bytes) == ("float32[2048]", 8192)
     assert array.line == line_with(planted, "# the bait")
     assert "1 of 2 leaves beyond bitwise: out['bait'] is ulp" in found.reasons[0]
-    assert found.variants <= 2 + 2 * 8
+    assert found.reasons[1:] == (
+        "with these inlined and all others hoisted there is no difference: no leaf is beyond "
+        "bitwise",
+    )
+    assert found.variants <= 3 + 2 * 8
+
+
+def test_each_array_that_differs_by_itself_is_found(planted):
+    found = find(planted, "two_fold", metric="outputs")
+    assert [each.line for each in found.arrays] == [
+        line_with(planted, "# the left bait"), line_with(planted, "# the right bait"),
+    ]  # fmt: skip
+    assert found.reasons[1:] == (
+        "each of 2 sets of arrays makes a difference by itself",
+        "with these inlined and all others hoisted there is no difference: no leaf is beyond "
+        "bitwise",
+    )
+
+
+def test_what_is_found_when_the_time_is_over_is_said_to_be_that(planted):
+    program = targets.load_one(f"{planted}:two_fold")
+    found = culprit.find(program, CulpritQuestion(metric="outputs"), seconds=0.0)
+    assert len(found.arrays) == 1
+    assert found.reasons[1:] == (
+        "the time is over: with these inlined and all others hoisted it may still differ",
+    )
 
 
 def test_a_difference_may_be_asked_to_be_larger(planted):
@@ -188,6 +213,26 @@ def test_a_program_that_reads_jaxprs_or_the_flag_has_no_culprit(capsys, name, ma
     assert "Traceback" not in printed.out + printed.err
     assert "no array is the culprit: " in printed.out
     assert f"trust/reads_jaxprs.py:{line_with(file, mark)}: in legacy it " in printed.out
+
+
+def test_what_a_program_reads_is_said_before_an_array_that_differs_as_well(planted):
+    found = find(planted, "folds_and_reads", metric="outputs")
+    assert found.verdict == "could not compare"
+    read = line_with(planted, "# the read")
+    assert found.reasons[0].startswith("no array is the only culprit: `.consts` of a closed_jaxpr ")
+    assert f"planted_culprits.py:{read}: in legacy it has 1 captured array" in found.reasons[0]
+    [array] = found.arrays
+    assert array.line == line_with(planted, "# the bait beside a read")
+
+
+@pytest.mark.parametrize("command", ["sweep", "tune"])
+def test_what_raises_by_a_read_is_told_with_the_read(capsys, command):
+    file = program_file("trust/reads_jaxprs")
+    assert app.main([command, f"{file}:raises_by_the_flag"]) == 2
+    said = capsys.readouterr().err
+    assert "the program raises NotImplementedError: the new form is not supported" in said
+    read = line_with(file, "# reads raises_by_the_flag")
+    assert f"trust/reads_jaxprs.py:{read}: in legacy it is False" in said
 
 
 @pytest.mark.parametrize("command", ["culprit", "sweep", "tune", "reduce"])

@@ -15,7 +15,14 @@ from parity_tests.reduce.search import CANDIDATES
 from parity_tests.run import proving
 from parity_tests.run import run as campaign
 from parity_tests.targets import load_one
-from reports.rows import Campaign, Failure, FlipVerdict, Observation, ProgramRow
+from reports.rows import (
+    Campaign,
+    Failure,
+    FlipReason,
+    FlipVerdict,
+    Observation,
+    ProgramRow,
+)
 from reports.rows.claims import Claim, PartedPlace
 
 BOTH = ("simplified", "jax-simplified")
@@ -77,7 +84,7 @@ def where_a_program_has(monkeypatch):
 
 def test_a_program_that_fails_is_made_small_and_kept(where_a_program_has, tmp_path):
     programs_at_once = where_a_program_has("lax.scan(")
-    fuzzed = fuzz.run(30, 1, sides=BOTH, timeout=1)
+    fuzzed = fuzz.run(30, 1, sides=BOTH, timeout=1, folder=tmp_path)
     failed = [row for row in fuzzed.campaign.programs if row.verdict == "difference"]
     told = []
     kept = list(
@@ -135,6 +142,50 @@ def test_the_command_keeps_and_exits_as_run_does(where_a_program_has, tmp_path, 
     assert app.main(["fuzz", "--programs", "3", *keep]) == 0
 
 
+def test_a_program_that_the_flip_alone_breaks_is_kept_and_its_lines_stay(
+    monkeypatch, tmp_path, capsys
+):
+    """Its verdict is parity; what is found of it names a line of the file of all programs."""
+
+    def run(targets, options, **kwargs):
+        found = []
+        for target in targets:
+            file, _, name = target.rpartition(":")
+            text = Path(file).read_text().partition(f"def {name}(")[2].partition("\n\n\ndef ")[0]
+            elsewhere = FlipReason(
+                outcome="placed otherwise", kind="placement", what="output committed: no and yes"
+            )
+            flip = FlipVerdict(
+                left="jax-legacy", right="jax-simplified",
+                outcome="placed otherwise" if "lax.scan(" in text else "safe",
+                reasons=(elsewhere,) if "lax.scan(" in text else (),
+            )  # fmt: skip
+            found.append(row(name, "parity").model_copy(update={"flip": flip, "source": target}))
+        return Campaign(created="now", environment=describe(), sides=BOTH, programs=tuple(found))
+
+    monkeypatch.setattr(campaign, "run", run)
+    keep = tmp_path / "kept"
+    code = app.main(["fuzz", "--programs", "6", "--seed", "1", "--keep", str(keep)])
+    out = capsys.readouterr().out
+    kept = [Path(each.partition("kept: ")[2]) for each in out.splitlines() if "kept: " in each]
+    assert (code, len(kept) > 0) == (1, True)
+    for each in kept:
+        assert each.read_text().count("lax.scan(") == 1
+        assert "made smaller: placed otherwise" in each.read_text()
+        assert f"{keep / 'seed_1.py'}:{each.stem}" in out
+    assert (keep / "seed_1.py").read_text().count("\ndef seed_1_program_") == 6
+
+
+def test_a_folder_that_cannot_hold_programs_is_refused_before_any_runs(
+    where_a_program_has, tmp_path, capsys
+):
+    ran = where_a_program_has("no such text")
+    (tmp_path / "file").touch()
+    assert app.main(["fuzz", "--programs", "1", "--keep", str(tmp_path / "file")]) == 4
+    assert "is a file, not a folder" in capsys.readouterr().err
+    assert ran == []
+
+
 def test_a_program_whose_forms_part_is_named_with_the_place(
     where_a_program_has, monkeypatch, tmp_path, capsys
 ):
@@ -168,7 +219,7 @@ def test_the_first_program_of_each_kind_that_is_not_proved_is_made_small(
 ):
     """What stands in for a proof: a program is parted where its text has a scan."""
     where_a_program_has("no such text")
-    fuzzed = fuzz.run(30, 1, sides=BOTH, timeout=1)
+    fuzzed = fuzz.run(30, 1, sides=BOTH, timeout=1, folder=tmp_path)
     with_scan = [name for name, each in fuzzed.recipes.items() if "scan" in rendering.summary(each)]
     names = ("stablehlo.add, type=a", "stablehlo.add, type=b", "stablehlo.while")
     claims = [

@@ -1,5 +1,7 @@
 """Recipes, the text that they become, and how they are made smaller; no program runs here."""
 
+import subprocess
+import sys
 from dataclasses import replace
 
 import jax
@@ -106,6 +108,13 @@ def test_every_outer_transformation_is_written(outside):
 def test_a_seed_and_a_number_name_a_program():
     first, again, other = (strategy.drawn(n, of_seed=3) for n in (4, 4, 5))
     assert first == again != other
+
+
+def test_a_program_is_drawn_without_a_folder_of_hypothesis(tmp_path):
+    """In a process of its own, which Hypothesis starts in with no cache."""
+    draw = "from parity_tests.fuzz import strategy; strategy.drawn(1, of_seed=3)"
+    subprocess.run([sys.executable, "-c", draw], cwd=tmp_path, check=True)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_depth_bounds_the_bodies_in_bodies():

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from program_files import program_file
+from program_files import line_with, program_file
 
 from parity_tests.cli import app
 from parity_tests.reduce import draft as drafts
@@ -169,6 +169,16 @@ def test_a_callback_that_does_not_matter_is_cut():
 def test_what_cannot_be_reduced_says_why(name, error, said):
     with pytest.raises(error, match=f"(?s){said}"):
         reduced(name)
+
+
+def test_what_lies_in_no_jaxpr_is_told_by_the_line_that_reads_it(capsys):
+    file = program_file("trust/reads_jaxprs")
+    assert app.main(["reduce", f"{file}:the_flag", "-o", "reads.py"]) == 2
+    said = capsys.readouterr().err
+    assert f"could not reduce {file}:the_flag: the program's jaxpr does not show" in said
+    assert "shown instead: nothing unexpected" in said
+    read = line_with(file, "# reads the_flag")
+    assert f"trust/reads_jaxprs.py:{read}: in legacy it is False" in said
 
 
 def test_a_metric_that_there_is_not_is_refused_where_nothing_differs(tmp_path):
