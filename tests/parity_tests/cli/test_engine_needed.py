@@ -28,4 +28,4 @@ def test_a_command_that_needs_the_engine_says_so(monkeypatch, capsys, command):
 
 def test_an_installed_jax_that_the_engine_knows_is_not_refused(capsys):
     assert app.main(["export", "inspect", "no_file"]) == 4
-    assert "cannot read no_file" in capsys.readouterr().err
+    assert "cannot read 'no_file'" in capsys.readouterr().err

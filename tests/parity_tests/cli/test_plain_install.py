@@ -43,7 +43,7 @@ SIMPLE_USES = {
     "reduce nope.py": (4, "names no program"),
     "sweep nope.py": (4, "names no program"),
     "tune nope.py": (4, "names no program"),
-    "export inspect nope": (4, "cannot read nope"),
+    "export inspect nope": (4, "cannot read 'nope'"),
     "schema suite": (0, "}"),
     "-V": (0, "constparity "),
     "-h": (0, "Print the JSON Schema"),
