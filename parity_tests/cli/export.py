@@ -80,7 +80,7 @@ def inspect(
                 modules.append(_module(exported, len(modules)))
             reader.check_constants(container, manifest)
     except OSError as error:
-        fail(f"cannot read {str(file)!r}: {error.strerror or error}\n  -> check the path")
+        fail(f"cannot read {str(file)!r}: {error.strerror or error}; check the path")
     except ValueError as error:  # also of nodes whose type is not registered here
         fail(f"cannot read {file}: {error}")
     console = terminal.console()

@@ -77,7 +77,7 @@ def test_what_is_damaged_or_none_is_an_error_of_usage(file, capsys, place):
     assert app.main(["export", "inspect", str(none)]) == 4
     said = capsys.readouterr().err
     assert said == (
-        f"constparity: cannot read '{none}': No such file or directory\n  -> check the path\n"
+        f"constparity: cannot read '{none}': No such file or directory; check the path\n"
     )
 
 
