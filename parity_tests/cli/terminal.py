@@ -271,7 +271,7 @@ def _plain(console: Console) -> Callable[[int, int, str, float | None], None]:
 
 
 def _lines(console: Console, every: float) -> Callable[[int, int, str, float | None], None]:
-    said = time.monotonic()
+    said = time.monotonic() - max(every - SOON, 0.0)  # the first line comes soon
 
     def advance(done: int, total: int, text: str, left: float | None) -> None:
         nonlocal said

@@ -107,7 +107,7 @@ def lines(report: PlanReport) -> Iterator[str]:
     yield f"{name}: begun {report.started}, {ended}. Sides: {', '.join(report.sides)}"
     yield from broken_rules(report)
     if report.proof:
-        yield from _proof(report.proof, report.planned)
+        yield from _proof(report.proof, report.planned, report.states.get("proved", 0))
     if report.differ_from_themselves:
         yield _against_themselves(report)
     if report.not_timed:
@@ -163,12 +163,17 @@ def _against_themselves(report: PlanReport) -> str:
     return f"Not repeatable, for they differ where {report.sides[0]} runs twice: {names}"
 
 
-def _proof(proof: PlanProof, planned: int) -> Iterator[str]:
-    """Say how many programs are proved and were not run, and what those show that were."""
-    wrong = proof.contradicted
+def _proof(proof: PlanProof, planned: int, in_state: int) -> Iterator[str]:
+    """Say how many programs are proved and were not run, and what those show that were.
+
+    The others than those `in_state` proved have a state that their hazards decide.
+    """
+    wrong, elsewhere = proof.contradicted, proof.not_run - in_state
     said = (
         f"{proof.not_run:,} of {counted(planned, 'program')} {_are(proof.not_run)} proved and "
-        f"{_were(proof.not_run)} not run; {proof.sampled:,} more {_are(proof.sampled)} proved and "
+        f"{_were(proof.not_run)} not run"
+        f"{f' ({elsewhere:,} in another state, by a hazard)' if elsewhere > 0 else ''}; "
+        f"{proof.sampled:,} more {_are(proof.sampled)} proved and "
         f"{_were(proof.sampled)} run as a sample"
     )
     if wrong:

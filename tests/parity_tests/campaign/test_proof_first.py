@@ -167,12 +167,19 @@ def test_names_alone_decide_what_is_in_a_sample():
 def reported(tmp_path):
     """Keep programs with what is proved of them in a store, and report on it."""
 
+    updates = {
+        "not run": {"proof": "not run", "state": "proved"},
+        "placed": {"proof": "not run", "state": "placed otherwise"},
+    }
+
     def report(**proofs):
         def run(waiting):
             for task in waiting:
                 found = result(task)
                 programs = tuple(
-                    each.model_copy(update={"proof": proofs[program.name]})
+                    each.model_copy(
+                        update=updates.get(what := proofs[program.name], {"proof": what})
+                    )
                     for each, program in zip(found.programs, task.programs, strict=True)
                 )
                 yield task, found.model_copy(update={"programs": programs})
@@ -190,12 +197,12 @@ def reported(tmp_path):
 
 
 def test_a_report_says_how_many_are_proved_and_what_the_sample_shows(reported):
-    found = reported(a="not run", b="not run", c="sampled", d="")
+    found = reported(a="not run", b="placed", c="sampled", d="")
     assert found.proof == PlanProof(not_run=2, sampled=1)
     [said] = [each for each in lines(found) if "proved" in each]
     assert said == (
-        "2 of 4 programs are proved and were not run; 1 more is proved and was run as a sample: "
-        "it does not differ in what the proof excludes"
+        "2 of 4 programs are proved and were not run (1 in another state, by a hazard); 1 more is "
+        "proved and was run as a sample: it does not differ in what the proof excludes"
     )
 
 
