@@ -114,7 +114,9 @@ def find(
         return _no_array(program, question, reads[0])
     helps: tuple[str, ...] = ()
     if finding.is_failure and is_ours(side):
-        helps = _policy(variants, finding.arrays)
+        helps = _policy(variants, finding.arrays, "to do: keep")
+    elif finding.arrays and question.metric == "outputs" and is_ours(side):
+        helps = _policy(variants, finding.arrays, "to keep")
     elif finding.arrays and question.metric == "call":
         with staged_alone(side):
             helps = _preamble(staged, question)
@@ -145,7 +147,7 @@ def _variants(program: Program, side: Side) -> Variants:
     return StockVariants(program)
 
 
-def _policy(variants: Any, arrays: Sequence[CapturedUse]) -> tuple[str]:
+def _policy(variants: Any, arrays: Sequence[CapturedUse], begin: str) -> tuple[str]:
     """Say which policy of the engine keeps the arrays inlined; `variants` are those of ours."""
     from parity_tests.experiments.variants import table, with_keys
 
@@ -153,7 +155,7 @@ def _policy(variants: Any, arrays: Sequence[CapturedUse]) -> tuple[str]:
     found = {use.array.identity for use in arrays}
     policy = table(keyed, [each.key for each in keyed if each.identities & found])
     jitted = f'engine.jit(f, constants="simplified", constant_policy={policy})'
-    return (f"to do: keep {'it' if len(arrays) == 1 else 'them'} inlined: {jitted}",)
+    return (f"{begin} {'it' if len(arrays) == 1 else 'them'} inlined: {jitted}",)
 
 
 def _preamble(staged: _Staged, question: CulpritQuestion) -> tuple[str, ...]:
