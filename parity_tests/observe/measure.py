@@ -167,8 +167,8 @@ def number(
                     numbers, facts = numbers_of(made), made.facts
                 jaxpr = numbers.jaxpr
                 tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
-                others = captured_in_other_bodies(made.closed)
-                if lowers or not tells or others or is_for_an_abstract_mesh(made):
+                tells = tells and not captured_in_other_bodies(made.closed)
+                if lowers or not tells or is_for_an_abstract_mesh(made):
                     made = lowered = stages.lower(made)
                     proof, facts = stages.prove_side(lowered)
                     with clock("number"):

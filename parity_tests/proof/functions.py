@@ -174,9 +174,11 @@ def _may_be_a_users(name: str) -> bool:
 
 _FLAG = "use_simplified_jaxpr_constants"
 
-# What reads a global, or a module, by a name that is no part of the code.
+# What reads a global, or a module, by a name that is no part of the code. Whoever has a frame, as
+# of `sys._getframe`, reads its `f_globals` or `f_locals`.
 _READERS = frozenset(
-    {"__import__", "currentframe", "eval", "exec", "globals", "import_module", "locals", "vars"}
+    {"__globals__", "__import__", "currentframe", "eval", "exec", "f_globals", "f_locals"}
+    | {sys._getframe.__name__, "globals", "import_module", "locals", "vars"}
 )
 
 
@@ -184,7 +186,7 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
     """Return what a function captures and the globals that its code names, inner code included."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     for name in sorted(_READERS & names):
-        raise UndecidedError(f"a callback that calls {name}")
+        raise UndecidedError(f"a callback that uses {name}")
     if {"sys", "modules"} <= names:
         raise UndecidedError("a callback that reads sys.modules")
     for name in _imported_by(function):

@@ -318,7 +318,12 @@ def test_a_command_that_fails_with_nothing_flipped(
     ],
 )
 def test_what_does_not_repeat_itself_is_blamed_on_nobody(
-    runs: Path, flipped: list[bool], stock_off: list[bool], stock_on: list[bool], where: str
+    runs: Path,
+    flipped: list[bool],
+    stock_off: list[bool],
+    stock_on: list[bool],
+    where: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     of_flips, of_stock = iter(flipped), [iter(stock_off), iter(stock_on)]
     command = Command(lambda asked: next(of_flips))
@@ -327,7 +332,7 @@ def test_what_does_not_repeat_itself_is_blamed_on_nobody(
         def __getitem__(self, flag: bool) -> bool:
             return next(of_stock[flag])
 
-    command.stock = OfStock()  # type: ignore[assignment]
+    monkeypatch.setattr(command, "stock", OfStock())
     found = bisected(command, runs)
     assert (found.answer, found.detail.partition(" it both passed and failed")[0]) == (
         "not repeatable",

@@ -76,6 +76,17 @@ def test_a_line_does_not_come_sooner_than_asked_but_the_last_one():
     assert console.file.getvalue() == "2/2: all\n"
 
 
+def test_the_first_line_comes_soon(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(terminal, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    console = Console(file=io.StringIO(), width=40)
+    with terminal.progress(console, first="planning", every=60.0) as advance:
+        for now[0] in (1.0, 3.0, 50.0, 64.0):
+            advance(1, 2, f"after {now[0]:.0f} s")
+    said = [line.partition(" s")[0] for line in console.file.getvalue().splitlines()]
+    assert said == ["1/2: after 3", "1/2: after 64"]
+
+
 def test_a_terminal_gets_a_bar_with_the_text_that_goes_away():
     ours, theirs = pty.openpty()
     shown = []

@@ -89,7 +89,10 @@ def test_a_function_of_a_package_is_its_name():
         ("from . import K\n    return x * K", "imports mine_package when it is called"),
         ("import is_not_there\n    return x", "imports is_not_there when it is called"),
         ("return x * sys.modules['helper'].K", "reads sys.modules"),
-        ("return x * importlib.import_module('helper').K", "calls import_module"),
+        ("return x * importlib.import_module('helper').K", "uses import_module"),
+        ("return x * sys._getframe().f_globals['K']", "uses _getframe"),
+        ("return x * max(frames()).f_globals['K']", "uses f_globals"),
+        ("return x * host.__globals__['K']", "uses __globals__"),
     ],
 )
 @pytest.mark.parametrize("is_imported", [True, False])
