@@ -183,7 +183,6 @@ FEWEST = 3
 # Seven calls of each side can tell the sides apart beyond doubt; slower programs do without.
 ENOUGH = 7
 SECONDS_FOR_ENOUGH = 2.0
-DIGITS = 8  # of a second, which is finer than the clock's own cost and short in a report
 
 
 @dataclass(frozen=True)
@@ -232,9 +231,8 @@ def time_calls(
         after(result)
     if not whole:
         return NO_TIMES
-    each = tuple(round(seconds, DIGITS) for seconds in whole)
     medians = statistics.median(whole), statistics.median(dispatch)
-    return CallTimes(*medians, len(whole), each, processor=min(processor))
+    return CallTimes(*medians, len(whole), tuple(whole), processor=min(processor))
 
 
 def _goes_on(taken: int, seconds: float) -> bool:

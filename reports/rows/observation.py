@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import base64
 import zlib
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from reports.rows.calls import CallResults, Effects, Growth, KeptArray
 from reports.rows.row import Row, Side
@@ -277,6 +277,10 @@ class MemoryStats(Row):
 LONG_STAGING = 10.0
 
 
+# Ten nanoseconds are finer than the clock's own cost, and short in a result.
+Seconds = Annotated[float, AfterValidator(lambda seconds: round(seconds, 8))]
+
+
 class StageTimes(Row):
     """Seconds of each stage.
 
@@ -288,17 +292,17 @@ class StageTimes(Row):
     machine does not lengthen these.
     """
 
-    trace: float
-    lower: float
-    compile: float
-    first_call: float
-    call: float | None
-    dispatch: float | None = None
+    trace: Seconds
+    lower: Seconds
+    compile: Seconds
+    first_call: Seconds
+    call: Seconds | None
+    dispatch: Seconds | None = None
     call_samples: int
-    cached_compile: float | None = None
-    call_seconds: tuple[float, ...] = ()  # of each call that `call` is the median of, in order
-    processor: float | None = None
-    call_processor: float | None = None
+    cached_compile: Seconds | None = None
+    call_seconds: tuple[Seconds, ...] = ()  # of each call that `call` is the median of, in order
+    processor: Seconds | None = None
+    call_processor: Seconds | None = None
 
     @property
     def staging(self) -> float:

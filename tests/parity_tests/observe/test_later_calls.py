@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 from parity_tests.observe import later_calls
+from reports.rows import StageTimes
 
 
 class Counting:
@@ -33,7 +34,17 @@ def test_slow_programs_are_called_less_often(for_enough, taken, monkeypatch):
 def test_each_call_is_kept_and_short_in_a_report():
     times = later_calls.time_calls(Counting, 5)
     assert len(times.seconds) == times.samples == 5
-    assert all(round(each, later_calls.DIGITS) == each for each in times.seconds)
+    kept = StageTimes(
+        trace=1 / 3,
+        lower=0.0,
+        compile=0.0,
+        first_call=0.0,
+        call=times.call,
+        call_samples=times.samples,
+        call_seconds=times.seconds,
+    )
+    assert all(round(each, 8) == each for each in (kept.trace, kept.call, *kept.call_seconds))
+    assert kept.call == pytest.approx(times.call, abs=1e-8)
 
 
 def test_waiting_takes_nothing_of_the_processors():
