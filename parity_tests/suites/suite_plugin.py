@@ -31,7 +31,14 @@ _FOLDER = "constparity_journals"  # the key in the input of a worker
 
 
 # By the mode: what may fail a test that passes without us.
-_TWICE = {
+_OWN = (
+    "what it jits ran in constparity's {}, whose closures of one program share one executable: a "
+    "test that counts compilations may fail by that alone; --constparity=jax-both says what stock "
+    "JAX does"
+)
+_NOTES = {
+    "legacy": _OWN.format("legacy"),
+    "simplified": _OWN.format("simplified"),
     "prove": "what it jits was traced twice, to prove it: a test that counts traces, prints or "
     "warnings may fail by that alone",
     "both": "what it jits was lowered, compiled and run twice, to compare it: a test that counts "
@@ -159,8 +166,8 @@ class SuitePlugin:
                 now.skipped = isinstance(error, pytest.skip.Exception)
                 if now.differences:
                     item.add_report_section(phase, "constparity", message_of(self._marked(now)))
-                elif self._mode in _TWICE and now.ran and not now.skipped:
-                    item.add_report_section(phase, "constparity", _TWICE[self._mode])
+                elif (now.ran or not self._judges) and not now.skipped:
+                    item.add_report_section(phase, "constparity", _NOTES[self._mode])
                 raise
             finally:
                 if phase == "call" and in_place_of_jax.is_replaced():

@@ -67,11 +67,15 @@ def answer(runs: SuiteRuns) -> tuple[str, Tone]:
     if runs.fail_otherwise:
         said = ("fails otherwise on each side", "fail otherwise on each side")
         return _counted(len(runs.fail_otherwise), *said), "bad"
+    if runs.faults:
+        return runs.faults[0], "bad"
     if runs.left_out or not runs.tests:
         return "stopped early" if runs.left_out else "no test ran", "warn"
     if runs.not_repeatable:
         said = ("differed once and not again", "differed once and not again")
         return _counted(len(runs.not_repeatable), *said), "warn"
+    if runs.set_the_flag:
+        return _counted(len(runs.set_the_flag), "sets JAX's flag", "set JAX's flag"), "warn"
     if runs.fail_alike:
         return f"alike on both sides, where {counted(len(runs.fail_alike), 'test')} fail", "warn"
     return "alike on both sides", "good"
@@ -85,6 +89,7 @@ def judged(runs: SuiteRuns) -> Iterator[tuple[SuiteComparison, str, Tone]]:
         (runs.fail_otherwise, "fails otherwise", "bad"),
         (runs.not_repeatable, "not repeatable", "warn"),
         (runs.know_the_flag, "knows the flag", "good"),
+        (runs.set_the_flag, "sets the flag", "warn"),
     )
     for found, verdict, tone in kinds:
         for each in found:
@@ -148,6 +153,7 @@ def _lines(runs: SuiteRuns) -> Iterator[str]:
         "fail otherwise on each side": runs.fail_otherwise,
         "not repeatable": runs.not_repeatable,
         "know the flag, one side skips them for that": runs.know_the_flag,
+        "set the flag, so one side ran twice": runs.set_the_flag,
         "fail alike": runs.fail_alike,
     }
     if said := ", ".join(f"{len(found):,} {name}" for name, found in counts.items() if found):

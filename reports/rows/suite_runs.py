@@ -15,7 +15,8 @@ class SuiteSide(Row):
 
     `flag_at_start` and `flag_at_end` are JAX's own value of the flag when it was first and last
     read, None where nothing imported JAX. `ending` says why the last process ended before its
-    session did; "" where it did not. `counts` has the tests by outcome.
+    session did, or otherwise than its tests come to; "" where it did not. `counts` has the tests by
+    outcome.
     """
 
     side: StockSide
@@ -60,7 +61,8 @@ class SuiteOutcome(Row):
     """What became of a test on one side.
 
     `outcome` is a word of pytest, "error at setup", "error at teardown", "crashed", "hung",
-    "not collected" or "not run". `summary` is the line that tells why, `text` all that is known.
+    "not collected", "not run" or, where the test itself passed, "1 subtest skipped". `summary` is
+    the line that tells why, `text` all that is known.
     """
 
     outcome: str
@@ -76,7 +78,7 @@ class SuiteComparison(Row):
 
     `again` are the outcomes of the second run, on legacy and on simplified; None where it was not
     run again. `where` is the line that raised where simplified fails alone, `action` what helps; ""
-    where they are not known.
+    where they are not known. `sets_flag` says that a side had the flag of the other meanwhile.
     """
 
     test: str
@@ -86,6 +88,7 @@ class SuiteComparison(Row):
     again: tuple[str, str] | None = None
     where: str = ""
     action: str = ""
+    sets_flag: bool = False
 
 
 class SuiteVersionChange(Row):
@@ -103,6 +106,7 @@ class SuiteRuns(Row):
     `not_repeatable` once. `know_the_flag` are skipped on one side, for the value of JAX's flag, and
     do not fail on the other. `fail_otherwise` fail on both sides, with another exception or another
     message, numbers aside; `fail_alike` with the same. `not_compared` did not run on a side.
+    `set_the_flag` are alike, and a fixture or the test has set JAX's flag: one side ran twice.
     `left_out` counts the tests that were not reported, for the run was stopped by Ctrl-C or `-x`.
 
     Example::
@@ -118,6 +122,7 @@ class SuiteRuns(Row):
     sides: tuple[SuiteSide, ...]
     left_out: int = 0
     alike: int = 0
+    set_the_flag: tuple[SuiteComparison, ...] = ()
     differences: tuple[SuiteComparison, ...] = ()
     not_repeatable: tuple[SuiteComparison, ...] = ()
     know_the_flag: tuple[SuiteComparison, ...] = ()
@@ -125,3 +130,16 @@ class SuiteRuns(Row):
     fail_alike: tuple[SuiteComparison, ...] = ()
     not_compared: tuple[SuiteComparison, ...] = ()
     version_changes: tuple[SuiteVersionChange, ...] = ()
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Why the sides are not known to be alike, whatever the outcomes of their tests."""
+        found = [f"{each.side} ran with the other flag" for each in self.sides if each.is_pinned]
+        endings: dict[str, set[str]] = {}
+        for side in self.sides:
+            endings.setdefault(side.interpreter, set()).add(side.ending)
+        unlike = [name for name, each in endings.items() if len(each) > 1]
+        found += [f"the processes of both sides end otherwise ({name})" for name in unlike]
+        if self.tests and len(self.set_the_flag) == self.tests * len(endings):
+            found.append("every test sets JAX's flag, so nothing was compared")
+        return tuple(found)

@@ -16,7 +16,16 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from built_campaigns import rich
-from doc_blocks import DOCS, PAGES, PARTS, ROOT, all_blocks, blocks, runs_in_part
+from doc_blocks import (
+    DOCS,
+    PAGES,
+    PARTS,
+    ROOT,
+    all_blocks,
+    blocks,
+    commands_of,
+    is_left_out,
+)
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import engine
@@ -214,11 +223,21 @@ OF_AN_EXCERPT = {"text": "compared", "yaml": "read"}  # which a test takes by it
 TESTS = [file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")]
 
 
+DEEP = re.search(r"^deep:.*\n((\t.*\n)+)", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)[1]
+MADE = set(re.findall(r"(?:make|\$\(MAKE\)) ([\w-]+)", (ROOT / ".ci" / "run").read_text() + DEEP))
+
+
+def is_typed(command):
+    """Whether a test types a command, or `.ci/run` or `make deep` makes the same target."""
+    target = re.match(r"make ([\w-]+)", command)
+    return target[1] in MADE if target else not is_left_out(command)
+
+
 def taken(name, language, text):
     """What tests do with a block: a key of `TAKEN`; None where nothing is known."""
     if language == "sh":
-        told = "read" if "constparity" in text else "not run"
-        return "run" if runs_in_part(text) else told
+        typed = [each for each in commands_of(text) if is_typed(each)]
+        return "run" if typed else "not run"
     for what, pages in TAKEN.items():
         if name in pages.get(language, ()):
             return what

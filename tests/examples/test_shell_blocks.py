@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import quick_tasks
 from built_campaigns import ENVIRONMENT
-from doc_blocks import LEFT_OUT, PAGES, blocks, commands_of, is_left_out, runs_in_part
+from doc_blocks import LEFT_OUT, LONG, PAGES, blocks, commands_of, is_quick, runs_in_part
 from kept_runs import keep
 
 from parity_tests.campaign import plan, task_process
@@ -38,7 +38,7 @@ def step(x):
 STEP = quick_tasks.row("step").model_copy(update={"source": "my_model.py:9"})
 # Without the parity job's page, whose own test takes its steps.
 SHELL = [
-    pytest.param([each for each in commands_of(block) if not is_left_out(each)], id=page.stem)
+    pytest.param([each for each in commands_of(block) if is_quick(each)], id=page.stem)
     for page in PAGES
     if page.parent.name != "parity_job"
     for block in blocks(page, "sh")
@@ -96,13 +96,13 @@ def comments_in(block):
 def test_no_command_that_runs_has_a_comment_which_no_test_reads():
     ran = [block for page in PAGES for block in blocks(page, "sh") if runs_in_part(block)]
     told = [line for block in ran for line in comments_in(block)]
-    assert [line for line in told if not is_left_out(line)] == []
+    assert [line for line in told if is_quick(line)] == []
     planted = "constparity history --store runs.db  # deletes the store\n"
     assert runs_in_part(planted)
     assert comments_in(planted)
 
 
-@pytest.mark.parametrize("begins", LEFT_OUT)
+@pytest.mark.parametrize("begins", [*LONG, *LEFT_OUT])
 def test_nothing_is_left_out_in_vain(begins):
     shell = "".join(block for page in PAGES for block in blocks(page, "sh"))
     assert any(re.match(begins, each) for each in commands_of(shell))

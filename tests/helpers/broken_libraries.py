@@ -73,6 +73,7 @@ def _address(issue):
 
 def write_programs(folder):
     """Write each program as a file whose `program` runs it, and a file of tests that run it."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
     tests = []
     for row in ROWS:
         if "program" in row:

@@ -12,17 +12,22 @@ PAGES = [
     *sorted(each for part in PARTS for each in (DOCS / part).glob("*.md")),
     *sorted(DOCS.glob("examples/**/*.md")),
 ]
-# Commands of shell that no test types, by how they begin, and why.
+# Commands of shell that take minutes, by how they begin: `make deep` types them
+# (test_long_blocks.py).
+LONG = (
+    r"constparity (environments|scorecard|run corpus|run \$\(ls)",
+    r"constparity (bisect|sites) -- |constparity .*--(jax|python|scheduler)[ =]",
+    r"dask |\w+=0 python |python (corpus|train|tests/helpers)",
+    r"pytest (FOLDER )?--constparity",
+    r"python tests/scripts/ecosystem_constraints",
+    r"\.venv/bin/python -m pytest",
+)
+# Commands that no test types, and why.
 LEFT_OUT = {
-    r"make |\.venv/|\. \.venv|git clone|pip install|cp -rn": "the network, and minutes",
-    r"python tests/(helpers|scripts)/": "the network, and minutes",
-    r"constparity (environments|scorecard|.*--(jax|python)[ =])": "other releases of JAX",
-    r"constparity run \$\(ls|pytest FOLDER": "other releases of JAX",
-    r"dask |constparity campaign .*--scheduler": "a cluster",
-    r"pytest( --constparity[\w-]*(=\S+)?)+( -n 4)?$": "a suite of the reader's",
-    r"(constparity run|python) corpus": "a suite of the reader's",
-    r"constparity init": "a project of the reader's",
-    r"(constparity (bisect|sites) -- |\w+=0 )python train\.py": "a script of the reader's",
+    r"make ": "`.ci/run` or `make deep` does",
+    r"\.venv/bin/pre-commit install": "it writes into the checkout",
+    r"git clone|pip install|cp -rn|python tests/scripts/jax_tests": "JAX's host",
+    r"constparity init": "it asks on a terminal: test_init.py",
 }
 # What may be another text: lines left out, a text left out, a figure that is said so, a time, and
 # a version.
@@ -83,13 +88,21 @@ def commands_of(block):
     return [found for each in lines if (found := re.sub(r"\s+(#|\| ).*|^#.*", "", each))]
 
 
+def is_long(command):
+    return any(re.match(begins, command) for begins in LONG)
+
+
 def is_left_out(command):
     return any(re.match(begins, command) for begins in LEFT_OUT)
 
 
+def is_quick(command):
+    return not is_long(command) and not is_left_out(command)
+
+
 def runs_in_part(block):
-    """Whether a test types a command of a block of shell."""
-    return not all(map(is_left_out, commands_of(block)))
+    """Whether a test types a command of a block of shell, in `make test`."""
+    return any(map(is_quick, commands_of(block)))
 
 
 def plain(printed):

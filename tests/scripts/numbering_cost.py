@@ -4,9 +4,9 @@
 
 In this one process each program, by default of the built-in corpus, is traced, numbered, lowered
 and numbered, once. It prints the processor time of each, and the two ratios; and what it takes to
-reach all of the modules through MLIR's bindings and do nothing with it, and Python's collections
-while modules are numbered. SIDE is jax-legacy or jax-simplified; set
-JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=1 for the latter.
+reach all of the modules through MLIR's bindings and do nothing with it. What was imported is no
+garbage for Python to look at, as in the processes of sides. SIDE is jax-legacy or jax-simplified;
+set JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS=1 for the latter.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import gc
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from parity_tests import targets
@@ -58,27 +58,10 @@ def _reach(module: Any) -> None:
                 waiting += [each.operation for each in block.operations]
 
 
-def _collected(number: Callable[..., T], *args: Any) -> T:
-    """Number a module, and count the time of Python's collections."""
-    begun = 0.0
-
-    def note(phase: str, _: Mapping[str, int]) -> None:
-        nonlocal begun
-        now = time.process_time()
-        if phase == "start":
-            begun = now
-        else:
-            _spent["Python's collections while modules are numbered"] += now - begun
-
-    gc.callbacks.append(note)
-    try:
-        return number(*args)
-    finally:
-        gc.callbacks.remove(note)
-
-
 def main(side: Side = "jax-legacy", *of: str) -> None:
-    for program in targets.load(of):
+    programs = targets.load(of)
+    gc.freeze()
+    for program in programs:
         if isinstance(program, targets.Unavailable):
             continue
         fun, args, kwargs = program.build()
@@ -87,7 +70,7 @@ def main(side: Side = "jax-legacy", *of: str) -> None:
         lowered = _timed("lowering", traced.lower)
         module, passed = lowered.compiler_ir(), const_args(lowered)
         _timed("reaching modules", _reach, module)
-        _timed("numbering modules", _collected, number_module, module, passed)
+        _timed("numbering modules", number_module, module, passed)
     for what, seconds in _spent.items():
         print(f"{what}: {seconds:.2f} s")
     for one, other in (("numbering jaxprs", "tracing"), ("numbering modules", "lowering")):

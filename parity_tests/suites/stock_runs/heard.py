@@ -12,7 +12,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of a test, as pytest reported it; `lost` is "crashed" or "hung", else ""."""
+    """One phase of a test, as pytest reported it; `lost` is "crashed" or "hung", else "".
+
+    `is_part` is a subtest of its own. `flags` are the values of JAX's flag that were seen in it.
+    """
 
     when: str
     outcome: str  # passed, failed or skipped
@@ -25,6 +28,8 @@ class Phase:
     sections: tuple[tuple[str, str], ...] = ()
     properties: tuple[tuple[str, Any], ...] = ()
     lost: str = ""
+    is_part: bool = False
+    flags: tuple[bool, ...] = ()
 
     @property
     def word(self) -> str:
@@ -98,6 +103,7 @@ class Heard:
         test, code = told.pop("test"), told.pop("lost_by")
         told["sections"] = tuple((name, text) for name, text in told["sections"])
         told["properties"] = tuple((name, value) for name, value in told["properties"])
+        told["flags"] = tuple(told["flags"])
         if told["when"] == "???":  # so pytest-xdist calls a test whose worker was lost
             self.lost_workers += 1
             self.lose(test, "crashed", crash_of(code), told["text"])

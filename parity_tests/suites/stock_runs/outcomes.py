@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from parity_tests.processes.worker_process import supervise
 from parity_tests.suites.stock_runs.heard import Heard, Phase, Uncollected
 from parity_tests.suites.stock_runs.side_run import Asked, SideRun, SuitePython
 from reports.rows.suite_runs import STOCK_SIDES, StockSide, SuiteComparison, SuiteOutcome, SuiteSide
+from reports.views.texts import counted
 
 NOT_COLLECTED = "not collected"
 NOT_RUN = "not run"
@@ -24,6 +26,7 @@ GOOD = ("passed", "skipped", "xfailed", "xpassed")
 _PASSING = re.compile(r"0x[0-9a-fA-F]+|\btmp[a-z0-9_]{8}\b|[-+]?\d+(?:\.\d*)?(?:e[+-]?\d+)?")
 # JAX's own tests also say it in words: "only with simplified Jaxpr consts".
 _NAME_OF_FLAG = re.compile(r"simplified[_ ]jaxpr[_ ]const", re.IGNORECASE)
+_OF_SUBTESTS = re.compile(r"^[\d,]+ subtests? ")
 # The line that pytest writes below the source of each frame; the last one raised.
 _RAISED = re.compile(r"^([^\s:]+\.py:\d+): ", re.MULTILINE)
 # Lines that pytest marks as those of the exception; the others show the source.
@@ -58,7 +61,10 @@ def outcome_of(run: SideRun, test: str) -> SuiteOutcome:
 
 def _outcome_of_phases(phases: Sequence[Phase]) -> SuiteOutcome:
     telling = [each for each in phases if each.word]
-    words = list(dict.fromkeys(each.word for each in telling))
+    is_own = [each.outcome == "failed" or not each.is_part for each in telling]
+    words = list(dict.fromkeys(each.word for each in itertools.compress(telling, is_own)))
+    parts = Counter(each.word for each, own in zip(telling, is_own, strict=True) if not own)
+    words += [f"{counted(count, 'subtest')} {word}" for word, count in sorted(parts.items())]
     if not words:
         return SuiteOutcome(outcome="passed")
     summary = ": ".join(filter(None, (telling[0].wasxfail, telling[0].summary)))
@@ -79,7 +85,7 @@ def _above(heard: Heard, test: str) -> Uncollected | None:
 
 def is_good(outcome: SuiteOutcome) -> bool:
     """Say whether pytest would call an outcome no failure."""
-    return outcome.outcome in GOOD
+    return all(_OF_SUBTESTS.sub("", word) in GOOD for word in outcome.outcome.split(" and "))
 
 
 def names_the_flag(outcome: SuiteOutcome) -> bool:
@@ -89,7 +95,8 @@ def names_the_flag(outcome: SuiteOutcome) -> bool:
 
         names_the_flag(SuiteOutcome("skipped", "needs jax_use_simplified_jaxpr_constants"))
     """
-    return outcome.outcome == "skipped" and _NAME_OF_FLAG.search(outcome.summary) is not None
+    is_skipped = outcome.outcome.endswith("skipped") and is_good(outcome)
+    return is_skipped and _NAME_OF_FLAG.search(outcome.summary) is not None
 
 
 def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
@@ -162,8 +169,10 @@ class Pair:
 
     python: SuitePython
     first: dict[StockSide, SideRun] = field(default_factory=dict)
-    again: dict[StockSide, SideRun] = field(default_factory=dict)
-    asked_again: frozenset[str] = frozenset()
+    alone: dict[StockSide, SideRun] = field(default_factory=dict)
+    asked_alone: frozenset[str] = frozenset()
+    with_file: dict[StockSide, SideRun] = field(default_factory=dict)
+    asked_with_file: frozenset[str] = frozenset()
 
     def has_run(self) -> bool:
         """Say whether both sides have finished."""
@@ -187,6 +196,7 @@ class Pair:
         """Return what both sides made of a test."""
         legacy, simplified = (outcome_of(self.first[side], test) for side in STOCK_SIDES)
         where, action = why_of(legacy, simplified)
+        is_one_side = any(self._has_flag_of_other(side, test) for side in STOCK_SIDES)
         return SuiteComparison(
             test=test,
             interpreter=self.python.name,
@@ -195,27 +205,48 @@ class Pair:
             again=self._again(test),
             where=where,
             action=action,
+            sets_flag=is_one_side,
         )
 
+    def _has_flag_of_other(self, side: StockSide, test: str) -> bool:
+        seen = {flag for phase in phases_of(self.first[side], test) for flag in phase.flags}
+        return (side == "jax-legacy") in seen
+
     def _again(self, test: str) -> tuple[str, str] | None:
-        if test not in self.asked_again or len(self.again) < 2:
+        runs = self.alone if test in self.asked_alone else {}
+        if test in self.asked_with_file and len(self.with_file) == 2:
+            runs = self.with_file
+        if len(runs) < 2:
             return None
-        legacy, simplified = (outcome_of(self.again[side], test) for side in STOCK_SIDES)
+        legacy, simplified = (outcome_of(runs[side], test) for side in STOCK_SIDES)
         return legacy.outcome, simplified.outcome
 
 
 def run_pair(pair: Pair, asked: Asked, folder: Path, tell: Callable[[str], None]) -> None:
-    """Run both sides into `pair`, then the tests that differ once more.
+    """Run both sides into `pair`, then the tests that differ once more, by themselves.
 
+    What does not differ then may differ after other tests alone, and runs with its whole file.
     `pair` is given, so that an interrupt leaves what is known by then. `tell` gets a line of text
     when a side ends, and now and then before.
     """
-    _run_sides(pair.python, asked, folder / "first", pair.first, tell)
+    python = pair.python
+    _run_sides(python, asked, folder / "first", pair.first, tell)
     differing = [test for test in pair.tests() if differs(pair.compared(test))]
     if differing:
-        tell(f"{len(differing)} tests differ on {pair.python.name}: they run once more")
-        pair.asked_again = frozenset(differing)
-        _run_sides(pair.python, replace(asked, only=differing), folder / "again", pair.again, tell)
+        tell(f"{counted(len(differing), 'test')} of {python.name} differ: once more by themselves")
+        pair.asked_alone = frozenset(differing)
+        _run_sides(python, replace(asked, only=differing), folder / "alone", pair.alone, tell)
+    once = [test for test in differing if not is_repeatable(pair.compared(test))]
+    if once:
+        files = {_file_of(test) for test in once}
+        of_files = [test for test in pair.tests() if _file_of(test) in files]
+        tell(f"{counted(len(once), 'test')} of {python.name} do not by themselves: with their file")
+        pair.asked_with_file = frozenset(once)
+        _run_sides(python, replace(asked, only=of_files), folder / "file", pair.with_file, tell)
+
+
+def _file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def _run_sides(

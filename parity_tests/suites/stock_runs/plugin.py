@@ -159,10 +159,10 @@ class StockRuns:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
-        """Write the reports; one that is not written fails the run, and so does a pinned flag."""
+        """Write the reports; one that is not written fails the run, and so do faults of sides."""
         if self.result is None:
             return
-        fails = any(side.is_pinned for side in self.result.sides)
+        fails = bool(self.result.faults)
         for line, is_written in reporting.written(self._requests, self.result):
             self._said.append(line)
             fails |= not is_written
@@ -274,6 +274,7 @@ def summary_lines(result: SuiteRuns) -> Iterator[str]:
         yield from _doubts(side)
     if result.left_out:
         yield f"stopped early: {result.left_out} of the tests are not among these"
+    yield from result.faults
     yield f"{result.alike} alike{_counts(result)}"
     yield from _grouped("different", result.differences)
     if not all(each.action for each in result.differences):
@@ -285,6 +286,7 @@ def summary_lines(result: SuiteRuns) -> Iterator[str]:
     yield from _grouped("fails on both sides, otherwise on each", result.fail_otherwise)
     yield from _grouped("fails alike on both sides", result.fail_alike)
     yield from _grouped("knows the flag: one side skips it for that", result.know_the_flag)
+    yield from _grouped("set JAX's flag, so one side ran twice", result.set_the_flag)
     yield from _changed("alike on both sides, and not in all interpreters", result.version_changes)
 
 
@@ -296,6 +298,7 @@ def _counts(result: SuiteRuns) -> str:
         "not repeatable": result.not_repeatable,
         "not compared": result.not_compared,
         "know the flag": result.know_the_flag,
+        "set the flag": result.set_the_flag,
     }
     return "".join(f", {len(found)} {name}" for name, found in counts.items() if found)
 

@@ -94,7 +94,7 @@ class SideRun:
     tell: Callable[[str], None] = lambda line: None
     heard: Heard = field(default_factory=Heard)
     finished: bool = False
-    ending: str = ""  # why there was no end of the session
+    ending: str = ""  # why there was no end of the session, or another than its tests come to
     starts: int = 0
     seconds: float = 0.0
     _process: subprocess.Popen[bytes] | None = None
@@ -212,11 +212,14 @@ class SideRun:
             self.heard.lost_workers, self.heard.end = 0, None
             return  # to be started again
         self.finished = True
+        of_tests = self.heard.end["status"]
         self.ending = self.heard.end["stopped"]
-        if not self.ending and self.heard.end["status"] in _ENDED_EARLY:
-            self.ending = f"pytest ended with exit status {self.heard.end['status']}"
+        if not self.ending and of_tests in _ENDED_EARLY:
+            self.ending = f"pytest ended with exit status {of_tests}"
         if status < 0:
             self.ending = f"{crash_of(str(status))} after the last test"
+        elif not self.ending and status != of_tests:
+            self.ending = f"ended with exit status {status}, where its tests come to {of_tests}"
 
     def _was_lost(self, lost: str, summary: str) -> None:
         """Give the loss to the tests in hand, and go on with the others."""

@@ -26,6 +26,7 @@ from reports.rows.suite_runs import StockSide, SuiteComparison, SuiteRuns, Suite
 Kind = Literal[
     "absent",
     "alike",
+    "sets the flag",
     "not repeatable",
     "knows the flag",
     "fails alike",
@@ -34,7 +35,9 @@ Kind = Literal[
     "different",
 ]
 _BY_WEIGHT: tuple[Kind, ...] = get_args(Kind)
-_WITH_ONE_OUTCOME: tuple[Kind, ...] = ("absent", "alike", "fails alike", "fails otherwise")
+_WITH_ONE_OUTCOME: tuple[Kind, ...] = (
+    *("absent", "alike", "sets the flag", "fails alike", "fails otherwise"),
+)
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ def kind_of(compared: SuiteComparison) -> Kind:
         return "different" if is_repeatable(compared) else "not repeatable"
     same = have_one_reason(compared.legacy, compared.simplified)
     if is_good(compared.legacy):
-        return "alike" if same or compared.legacy.outcome != "xfailed" else "fails otherwise"
+        if not same and "xfailed" in compared.legacy.outcome:
+            return "fails otherwise"
+        return "sets the flag" if compared.sets_flag else "alike"
     return "fails alike" if same else "fails otherwise"
 
 
@@ -134,6 +139,7 @@ def result_of(
         sides=tuple(side_record(run, pair.python) for pair in pairs for run in pair.first.values()),
         left_out=left_out,
         alike=len(of("alike")),
+        set_the_flag=of("sets the flag"),
         differences=of("different"),
         not_repeatable=of("not repeatable"),
         know_the_flag=of("knows the flag"),

@@ -174,6 +174,21 @@ def test_a_failing_test_is_told_that_its_programs_ran_twice(suite):
     assert run.output.count("a test that counts these may fail by that alone") == 1
 
 
+def test_a_failing_test_is_told_that_executables_are_shared(suite):
+    tests = """
+    def test_compiles_each(caplog):
+        with jax.log_compiles():
+            for _ in range(2):
+                jax.jit(lambda x: x * TABLE)(2.0)
+        assert caplog.text.count("Finished XLA compilation") == 2
+    """
+    stock = suite.write(tests).run()
+    assert stock.outcomes == {"passed": 1}, stock.output
+    ours = suite.write(tests).run("--constparity=simplified")
+    assert ours.outcomes == {"failed": 1}, ours.output
+    assert "what it jits ran in constparity's simplified" in ours.output
+
+
 def test_what_differs_outside_of_tests_fails_the_run(suite):
     tests = """
     AT_IMPORT = scaled(2.0)

@@ -14,7 +14,7 @@ import platform
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
 
@@ -23,6 +23,7 @@ import pytest
 NAME = "constparity_stock_child"
 OPTION = "--stock-plan-of-constparity"  # not of the prefix that constparity checks
 FLAG = "jax_use_simplified_jaxpr_constants"
+FLAGS = f"{NAME}_flags"  # of a report
 # Characters of a text in the journal: a traceback of JAX takes some thousand.
 MOST_TEXT = 8_000
 MOST_SUMMARY = 300
@@ -87,13 +88,17 @@ def plain_id(test: str, is_grouped: bool) -> str:
 
 def versions() -> dict[str, Any]:
     """Return what JAX says of itself: versions, and the flag if something has imported JAX."""
-    told: dict[str, Any] = {"jax": _installed("jax"), "jaxlib": _installed("jaxlib"), "flag": None}
+    told: dict[str, Any] = {"jax": _installed("jax"), "jaxlib": _installed("jaxlib")}
+    told["flag"] = flag_now()
     jax = sys.modules.get("jax")
-    config = getattr(jax, "config", None)
-    if config is not None:
-        told["jax"] = getattr(jax, "__version__", told["jax"])
-        told["flag"] = getattr(config, FLAG, None)
+    told["jax"] = getattr(jax, "__version__", told["jax"])
     return told
+
+
+def flag_now() -> bool | None:
+    """Return JAX's flag; None where nothing has imported JAX."""
+    value: bool | None = getattr(getattr(sys.modules.get("jax"), "config", None), FLAG, None)
+    return value
 
 
 def _installed(name: str) -> str:
@@ -155,6 +160,7 @@ class Watcher:
         self._collected: set[str] = set()
         self._lost_by = ""
         self._internal_error = ""
+        self._flags: list[bool] = []  # of the test in hand
         self._write(
             "begin",
             python=platform.python_version(),
@@ -200,11 +206,29 @@ class Watcher:
         """Tell which test is in hand."""
         self._write("start", test=self._id(nodeid))
 
+    @pytest.hookimpl(wrapper=True, trylast=True)
+    def pytest_runtest_call(self) -> Iterator[None]:
+        """Look at JAX's flag as a test begins, with what its fixtures have set, and as it ends."""
+        before = flag_now()
+        try:
+            return (yield)
+        finally:
+            self._flags = [each for each in (before, flag_now()) if each is not None]
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """Have the report of a test carry its flags, also from a worker of pytest-xdist."""
+        report = yield
+        if call.when == "call":
+            setattr(report, FLAGS, self._flags)
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Tell what became of a phase of a test."""
         # A subtest that passed is part of its test, and an attempt to be run again is no outcome.
-        part = hasattr(report, "context") and not report.failed
-        if part or report.outcome not in ("passed", "failed", "skipped"):
+        is_part = hasattr(report, "context")
+        passed = is_part and report.passed and not hasattr(report, "wasxfail")
+        if passed or report.outcome not in ("passed", "failed", "skipped"):
             return
         self._write(
             "phase",
@@ -215,6 +239,8 @@ class Watcher:
             sections=[[name, cut(text)] for name, text in report.sections if report.failed],
             properties=[[str(name), value] for name, value in report.user_properties],
             lost_by=self._lost_by if report.when == "???" else "",
+            is_part=is_part,
+            flags=getattr(report, FLAGS, []),
             **_said(report),
         )
 

@@ -63,6 +63,36 @@ def test_passes(): pass
     )
 
 
+PINS = """
+import jax
+FLAG = "jax_use_simplified_jaxpr_constants"
+
+@pytest.fixture
+def pinned():
+    before = getattr(jax.config, FLAG)
+    jax.config.update(FLAG, False)
+    yield
+    jax.config.update(FLAG, before)
+
+def test_reads_constvars(pinned):
+    table = jax.numpy.ones(9)
+    assert jax.make_jaxpr(lambda x: x * table)(1.0).consts
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_a_test_whose_fixture_sets_the_flag_is_told_apart(plant, run, workers):
+    alone = run(plant(PINS), "-pxdist", workers)
+    assert alone.code == 1
+    assert "every test sets JAX's flag, so nothing was compared" in alone.printed
+    beside = run(plant(f"{PINS}\ndef test_passes(): pass"), "-pxdist", workers)
+    assert beside.code == 0
+    assert [each.test for each in beside.result.set_the_flag] == [
+        "test_it.py::test_reads_constvars"
+    ]
+    assert "1 alike, 1 set the flag" in beside.printed
+
+
 def test_another_interpreter_runs_both_sides_too(plant, run, python):
     done = run(
         plant("""

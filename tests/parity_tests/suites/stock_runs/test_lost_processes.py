@@ -120,6 +120,34 @@ def test_a_conftest_that_crashes_one_side_differs_in_every_test(plant, run):
     assert done.last_line == "2 failed"
 
 
+AT_THE_END = {
+    "os._exit(3)": "ended with exit status 3, where its tests come to 0",
+    "os.abort()": "crashed the interpreter (SIGABRT) after the last test",
+}
+
+
+@pytest.mark.parametrize("ends", AT_THE_END)
+def test_a_side_that_ends_otherwise_after_its_tests_fails_the_run(plant, run, ends):
+    conftest = "def pytest_unconfigure():\n    if {}: " + ends
+    suite = {"test_it.py": "def test_one(): pass"}
+    done = run(plant({**suite, "conftest.py": conftest.format("ON_SIMPLIFIED")}))
+    assert done.code == 1
+    assert AT_THE_END[ends] in done.printed
+    [fault] = done.result.faults
+    assert fault.startswith("the processes of both sides end otherwise (JAX ")
+    assert fault in done.printed
+    alike = run(plant({**suite, "conftest.py": conftest.format("IS_CHILD")}))
+    assert alike.code == 0  # as it is on both sides, which is told
+    assert alike.printed.count(AT_THE_END[ends]) == 2
+
+
+def test_an_exit_status_that_a_plugin_sets_on_one_side_fails_the_run(plant, run):
+    sets = "def pytest_sessionfinish(session):\n    if ON_SIMPLIFIED: session.exitstatus = 1"
+    done = run(plant({"conftest.py": sets, "test_it.py": "def test_one(): pass"}))
+    assert done.code == 1
+    assert "ended with exit status 1, where its tests come to 0" in done.printed
+
+
 def test_an_exit_of_the_session_is_no_pass(plant, run):
     done = run(
         plant("""

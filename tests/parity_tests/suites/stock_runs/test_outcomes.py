@@ -133,6 +133,41 @@ def test_a_skip_for_the_flag_is_told_apart_and_fails_nothing(done):
     assert "FAILED test_it.py::test_needs_the_flag" not in done.printed
 
 
+def test_subtests_that_do_not_pass_belong_to_the_outcome(plant, run):
+    done = run(
+        plant("""
+import unittest
+
+def test_skips(subtests):
+    for n in range(2):
+        with subtests.test(n=n):
+            if ON_SIMPLIFIED: pytest.skip("no constvars")
+
+def test_xfails(subtests):
+    with subtests.test("one"):
+        if ON_SIMPLIFIED: pytest.xfail("no constvars")
+
+def test_alike(subtests):
+    with subtests.test("one"):
+        pytest.skip("everywhere")
+
+class TestOfUnittest(unittest.TestCase):
+    def test_skips(self):
+        with self.subTest("one"):
+            if ON_SIMPLIFIED: self.skipTest("no constvars")
+""")
+    )
+    assert {each.test: each.simplified.outcome for each in done.result.differences} == {
+        "test_it.py::test_skips": "2 subtests skipped",
+        "test_it.py::test_xfails": "1 subtest xfailed",
+        "test_it.py::TestOfUnittest::test_skips": "1 subtest skipped",
+    }
+    assert "Skipped: no constvars" in done.printed
+    assert done.result.alike == 1
+    assert done.code == 1
+    assert done.last_line == "3 failed, 1 passed, 1 skipped"
+
+
 @pytest.mark.parametrize(
     ("outcome", "reason", "names"),
     [

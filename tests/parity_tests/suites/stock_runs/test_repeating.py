@@ -35,6 +35,20 @@ def test_a_difference_with_its_sides_swapped_is_not_repeated(plant, run):
     assert done.code == 1  # its outcome is that of jax-legacy, the first time
 
 
+def test_what_differs_after_other_tests_alone_differs(plant, run):
+    done = run(
+        plant("""
+found = []
+def test_collects(): found.extend([] if ON_SIMPLIFIED else [1])
+def test_uses(): assert found
+""")
+    )
+    [uses] = done.result.differences
+    assert uses.test == "test_it.py::test_uses"
+    assert uses.again == ("passed", "failed")  # with its file: by itself it fails on both sides
+    assert done.code == 1
+
+
 def test_only_what_differs_runs_again(plant, run):
     folder = plant("""
 def test_one(): Path("runs.txt").open("a").write("one ")
