@@ -37,11 +37,10 @@ print(jax.jit(step)(2.0).sum())
 """
 SPEC = "[[corpus]]\nname = 'models'\ntargets = ['{}']\n"
 LIBRARY = "[project]\nname = 'my_project'\nversion = '1.0'\n"
-# What a page says that it finds.
+# What ends with another status than 0, for the page says that it finds something.
 STATUS = {
     "constparity scorecard ": 1,
-    "constparity run loop.py --jax 0.10.0..0.11.1": 1,
-    "constparity run $(ls FOLDER": 1,
+    "constparity run $(ls broken": 2,
 }
 
 

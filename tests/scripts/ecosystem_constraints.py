@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -34,7 +35,8 @@ def versions(python: str, requirements: list[str]) -> dict[str, str]:
     """Return the version of each package that pip would install for a Python."""
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.json"
-        pip = [sys.executable, "-m", "pip", "--python", python, "install"]
+        # pip takes a path; a name is found on PATH.
+        pip = [sys.executable, "-m", "pip", "--python", shutil.which(python) or python, "install"]
         options = ["--dry-run", "--ignore-installed", "--report", str(report)]
         # What pip says, as which requirements conflict, is not for the file.
         subprocess.run([*pip, *options, *requirements], check=True, stdout=sys.stderr)
