@@ -245,9 +245,9 @@ def _is_different(program: StoredProgram) -> bool:
 
 
 def _is_unknown(program: StoredProgram) -> bool:
-    if program.flip is None:
-        return program.verdict in _UNKNOWN
-    return program.flip in _UNKNOWN
+    """Say whether a program was not compared on all sides; one that a flip breaks is judged."""
+    of_sides = program.verdict in _UNKNOWN and program.flip not in _DIFFERENT
+    return program.flip in _UNKNOWN or of_sides
 
 
 def _state(program: StoredProgram) -> str:
@@ -255,6 +255,8 @@ def _state(program: StoredProgram) -> str:
     state: str = program.flip or program.verdict
     if program.flip not in (None, *_DIFFERENT) and program.verdict == "difference":
         state = "our pipelines differ from stock JAX"
+    elif program.flip is not None and program.flip not in _UNKNOWN and _is_unknown(program):
+        state = f"{program.flip}, and over all sides {program.verdict}"
     return state if program.flip == "safe" or not program.reason else f"{state} ({program.reason})"
 
 

@@ -82,10 +82,16 @@ def change(before, now, **changes):
         ),
         (program(), program(verdict="difference"), "newly different"),
         (program(flip=None), program(flip=None, verdict="could not compare"), "not comparable"),
+        (program(), program(verdict="could not compare"), "not comparable"),
     ],
 )
 def test_the_outcome_of_a_program(before, now, outcome):
     assert change(before, now).outcome == outcome
+
+
+def test_a_safe_flip_beside_sides_that_could_not_be_compared_is_told():
+    found = change(program(), program(verdict="could not compare"))
+    assert found.reasons == ("safe before, safe, and over all sides could not compare now",)
 
 
 def test_programs_of_one_run_alone_are_gone_or_new():
