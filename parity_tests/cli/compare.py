@@ -73,8 +73,8 @@ def compare(
     With --store, A and B are runs of that database, by number or as last and last~1, or JSON
     reports. Each program is better, worse, newly different, newly fixed, gone, new, not comparable
     or within noise; the exit status is 1 where one is newly different or worse, and 2 where one is
-    gone or not comparable, all are new, or a run has no end. What other machines or versions
-    measured is not judged.
+    gone or not comparable, all are new, or a run has no end. Outputs with other bits are not
+    comparable: a store keeps no arrays. What other machines or versions measured is not judged.
 
     Examples:
 

@@ -1,7 +1,7 @@
 """A grid on a terminal: the headline, a line for each program and flag, and what changes when.
 
-The worst program comes first. Programs for which a flip is safe on all versions, and that no
-version changes, are only named.
+The worst program comes first. Programs for which a flip is safe on all versions that ran, and that
+none of them changes, are only named.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from reports.views.grid_cells import (
     is_quiet,
     legend,
     lines,
+    of_quiet,
     said_of,
     worst_first,
 )
@@ -56,9 +57,8 @@ def print_grid(console: Console, grid: Grid, *, details: int = 1) -> None:
         for text in legend([line for _, of in found for line in of]):
             console.print(text, style="dim", highlight=False, markup=False)
     if len(shown) < len(rows):
-        quiet = [row.name for row in rows if row not in shown]
-        programs = counted(len(quiet), "program")
-        say(console, f"safe on all versions, which change nothing: {programs}: {', '.join(quiet)}")
+        for known, names in of_quiet(grid, [row for row in rows if row not in shown]):
+            say(console, f"{known}: {counted(len(names), 'program')}: {', '.join(names)}")
     _print_failures(console, grid)
     _print_changes(console, grid, shown, counters=details > 1)
     _print_counters(console, grid, details)

@@ -128,8 +128,11 @@ def exit_by_rules(
         console.print(f"stopped at the first failure: {left_out} not run", highlight=False)
     print_broken(console, found)
     is_timed = any(row.times for row in result.programs)
+    had_rounds = (result.settings or {}).get("rounds", "0") != "0"
     for rule in judging.rules:
         what = _NOT_LOOKED_AT.get(rule.name)
+        if rule.name == "slower" and had_rounds:
+            what = _NO_ROUNDS
         if what and not (rule.name == "slower" and is_timed):
             console.print(f"{rule.text}: {what}", highlight=False)
     exit_by(context, console, found, judging)
@@ -141,6 +144,12 @@ _NOT_LOOKED_AT = {
     "version-change": "not looked at, for it is about several versions in one run (--python or "
     "--jax)",
 }
+
+
+_NO_ROUNDS = (
+    "looked at where it is beyond doubt, for the rounds timed no program: they time those that "
+    "work on all sides"
+)
 
 
 def print_broken(console: Console, found: Sequence[Broken]) -> None:

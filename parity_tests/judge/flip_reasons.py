@@ -67,6 +67,8 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         return reasons_as_written.of_new_failure(flip, *new)
     failed = before.failure or after.failure
     assert failed is not None
+    if failed.kind == "written to":
+        return _of_written_since(flip, failed)
     if (reason := reasons_as_written.of_failure(flip, failed)) is not None:
         return reason
     for each in (before, after):
@@ -332,6 +334,22 @@ def _of_writes(flip: AcrossFlip, written: Sequence[Hazard]) -> FlipReason:
         what=what,
         where=lines_of(written),
         action=written[0].fix,
+    )
+
+
+def _of_written_since(flip: AcrossFlip, failure: Failure) -> FlipReason:
+    """Return the reason where an array was written to between a call and the measurement."""
+    found = flip.hazard("writeable NumPy array") or ()
+    written = [each for each in found if each.array in failure.message]
+    return FlipReason(
+        outcome="different",
+        kind="hazard",
+        subject="writeable NumPy array",
+        what=f"{failure.message}; legacy computes with what it held then, and stock simplified on "
+        "a CPU may compute with what it holds now: not in every run, so equal results here say "
+        "nothing, and what it costs is not known",
+        where=lines_of(written),
+        action=advice("capture a copy"),
     )
 
 

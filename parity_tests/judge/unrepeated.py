@@ -30,7 +30,7 @@ from reports.views.texts import counted, cut
 Differences = Mapping[Difference, float]
 
 # Failures that belong to the campaign and not to the program.
-_LIMITS = ("timeout", "memory", "unavailable", "not here", "wrong side")
+_LIMITS = ("timeout", "memory", "unavailable", "not here", "wrong side", "written to")
 _MISMATCH: tuple[Rung, ...] = ("mismatch",)
 _CALLS: Difference = (AS_WRITTEN, "")
 _NOT_BITWISE: tuple[Rung, ...] = ("ulp", "tolerance", "arbiter", "mismatch")

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from parity_tests.exception_texts import first_line, formatted, said_by
 from parity_tests.jaxpr.source_places import (
@@ -24,6 +27,20 @@ class WrongSideError(AssertionError):
     def __init__(self, proof: Proof):
         super().__init__(proof.statement)
         self.proof = proof
+
+
+class WrittenSinceError(Exception):
+    """These captured arrays were written to since JAX had lowered the program."""
+
+    def __init__(self, arrays: Sequence[np.ndarray[Any, Any]]):
+        types = dict.fromkeys(f"{a.dtype}[{','.join(map(str, a.shape))}]" for a in arrays)
+        named = ", ".join(f"NumPy array {each}" for each in types)
+        super().__init__(f"{named}: written to since JAX lowered the program, in a call before")
+
+
+def written_since(error: WrittenSinceError, stage: str) -> Failure:
+    """Describe a captured array that JAX has other values of as a failure row."""
+    return Failure(kind="written to", stage=stage, type="WrittenSinceError", message=str(error))
 
 
 def wrong_side(error: WrongSideError, stage: str) -> Failure:

@@ -118,6 +118,9 @@ def measure(
         failed = _failed(name, side, failures.wrong_side(error, clock.current))
         found = Measured(failed.model_copy(update={"proof": error.proof}))
         due = as_written.Due() if built is not None and built.own.was_called else None
+    except failures.WrittenSinceError as error:
+        found = Measured(_failed(name, side, failures.written_since(error, clock.current)))
+        due = as_written.due_after_failure(built.own) if built is not None else None
     except NotHereError as error:
         failed = _failed(name, side, failures.not_here(error, clock.current))
         return Measured(failed.model_copy(update={"numbers": error.numbers}))
@@ -177,6 +180,8 @@ def number(
     except failures.WrongSideError as error:
         failed = _failed(name, side, failures.wrong_side(error, clock.current))
         return failed.model_copy(update={"proof": error.proof})
+    except failures.WrittenSinceError as error:
+        return _failed(name, side, failures.written_since(error, clock.current))
     except Exception as error:  # noqa: BLE001 - as in `measure`
         return _failed(name, side, failures.exception(error, clock.current))
     return Observation(

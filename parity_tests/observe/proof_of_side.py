@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe.stablehlo import ModuleCounts, element_of
@@ -45,6 +47,28 @@ def prove(
         holds=not found,
         statement=_statement(side, jaxpr, module, found),
     )
+
+
+def written_since(jaxpr: JaxprFacts, module: ModuleCounts) -> list[CapturedValue]:
+    """Return captured NumPy arrays of which a legacy module holds the type and other values.
+
+    JAX keeps the module of a program that was called, and nobody keeps others from writing to the
+    array after that. None in a module that is not of legacy.
+
+    Example::
+
+        written_since(counted.facts, counted.module) == []
+    """
+    if module.const_args or jaxpr.array_literals:
+        return []
+    types = {(each.shape, each.bytes) for each in module.inlined}
+    return [
+        each
+        for each in jaxpr.captured
+        if isinstance(each.value, np.ndarray)
+        and (each.shape, each.bytes) in types
+        and not _is_inlined(each, module)
+    ]
 
 
 def is_in_form(side: Side, jaxpr: JaxprFacts) -> bool:

@@ -35,7 +35,7 @@ from parity_tests.observe import (
     optimised_hlo,
     stablehlo,
 )
-from parity_tests.observe.failures import WrongSideError
+from parity_tests.observe.failures import WrittenSinceError, WrongSideError
 from parity_tests.observe.jit_on_side import (
     embed_threshold_on,
     expanded,
@@ -43,7 +43,7 @@ from parity_tests.observe.jit_on_side import (
     staged_alone,
     traced_as_it_takes,
 )
-from parity_tests.observe.proof_of_side import prove
+from parity_tests.observe.proof_of_side import prove, written_since
 from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
@@ -275,7 +275,7 @@ def _lowered(traced: Any) -> Any:
 
 
 def count(made: Lowered) -> Counted:
-    """Count over the jaxpr and the StableHLO. Raises `WrongSideError` where the proof fails."""
+    """Count over the jaxpr and the StableHLO. Raises what `prove_side` does."""
     built = made.built
     with built.clock("count"), jax_defaults():
         lowered = made.lowered
@@ -297,7 +297,11 @@ def count(made: Lowered) -> Counted:
 
 
 def prove_side(made: Lowered) -> tuple[Proof, counts.JaxprFacts]:
-    """Return the proof of the side and what the jaxpr holds. Raises `WrongSideError`."""
+    """Return the proof of the side and what the jaxpr holds.
+
+    Raises `WrongSideError` where the proof fails, and `WrittenSinceError` where stock JAX lowered
+    the program in a call before, and a captured array holds other values by now.
+    """
     with made.built.clock("count"), jax_defaults():
         facts, _, _, proof = _held_to_side(made)
         return proof, facts
@@ -311,6 +315,9 @@ def _held_to_side(
     facts = made.facts
     module = stablehlo.count(lowered.compiler_ir(), embed_threshold=embed_threshold)
     live = live_part(made.closed)
+    was_called = built.side == "jax-legacy" and built.own.was_called
+    if was_called and (arrays := written_since(facts, module)):
+        raise WrittenSinceError([each.value for each in arrays])
     live_captured = _live_captured(live, facts, module, embed_threshold)
     passed = len(lowered.const_args) if built.side == "simplified" else None
     proof = prove(built.side, facts, module, live_captured=live_captured, passed=passed)

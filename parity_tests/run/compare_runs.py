@@ -1,9 +1,9 @@
 """Compare two runs of a store: what became of each program from the one to the other.
 
 The arrays of a run are not kept, so nothing is judged again: each run has its own verdict on the
-flip, and these are compared. Figures of one side are compared where one machine measured them with
-the same versions, sizes by the limits of the flip and times by the samples of rounds. Everything
-else that differs is noted.
+flip, and these are compared. Where outputs have other bits, nobody knows by how much they differ.
+Figures of one side are compared where one machine measured them with the same versions, sizes by
+the limits of the flip and times by the samples of rounds. Everything else that differs is noted.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ _UNKNOWN = frozenset({"not repeatable", "could not compare"})
 # Counts of the program itself: another number is worth a note, and no better or worse by itself.
 _COUNTS = ("const args", "jaxpr equations")
 _NEEDS_FRESH = frozenset({"peak host memory of compiling"})
+_SIZE_NOT_KNOWN = "by how much is not known: output arrays are not kept (run --save keeps those)"
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,9 @@ class _Pair:
     def change(self) -> ProgramChange:
         """Say what became of the program."""
         worse, better, notes = self._figures()
-        outcome, reasons = self._outcome(worse, better)
+        bits = self._other_bits()
+        outcome, reasons = self._outcome(worse, better, bits)
+        notes = [*(each for each in bits if each not in reasons), *notes]
         return ProgramChange(
             name=self.right.name,
             outcome=outcome,
@@ -152,7 +155,7 @@ class _Pair:
         )
 
     def _outcome(
-        self, worse: list[str], better: list[str]
+        self, worse: list[str], better: list[str], bits: list[str]
     ) -> tuple[ProgramChangeOutcome, list[str]]:
         before, now = _state(self.left), _state(self.right)
         moved = f"{before} before, {now} now" if before != now else f"{now}, in both runs"
@@ -168,18 +171,33 @@ class _Pair:
             return "not comparable", others
         if worse:
             return "worse", worse + better
+        if bits:
+            return "not comparable", [*bits, _SIZE_NOT_KNOWN, *better]
         return ("better", better) if better else ("within noise", [])
 
     def _other_types(self) -> list[str]:
         """Say on which sides the outputs have other types: it is another program, then."""
-        sides = [
-            (side, self.left.sides.get(side), self.right.sides.get(side)) for side in self.sides
-        ]
         return [
             f"{side}: the outputs have other types than before"
-            for side, a, b in sides
-            if a and b and a.output_types and b.output_types and a.output_types != b.output_types
+            for side, a, b in self._with_outputs()
+            if a.output_types != b.output_types
         ]
+
+    def _other_bits(self) -> list[str]:
+        """Say on which sides the outputs have other bits."""
+        source = "the same" if self.left.digest == self.right.digest else "another"
+        return [
+            f"{side}: the outputs have other bits than before (the file is {source})"
+            for side, a, b in self._with_outputs()
+            if a.outputs != b.outputs
+        ]
+
+    def _with_outputs(self) -> Iterator[tuple[Side, StoredSide, StoredSide]]:
+        """Yield each side that works in both runs; of a program without outputs these are ""."""
+        for side in self.sides:
+            a, b = self.left.sides.get(side), self.right.sides.get(side)
+            if a and b and not a.failure and not b.failure:
+                yield side, a, b
 
     def _figures(self) -> tuple[list[str], list[str], list[str]]:
         """Return what is worse, what is better, and what is not judged."""
@@ -188,7 +206,7 @@ class _Pair:
             a, b = self.left.sides.get(side), self.right.sides.get(side)
             if a is None or b is None:
                 continue
-            notes += _notes(side, a, b, same_source=self.left.digest == self.right.digest)
+            notes += _notes(side, a, b)
             for is_worse, text in _sizes(side, a, b, self.limits):
                 if not self.alike.figures:
                     notes.append(f"{text} (not judged)")
@@ -227,9 +245,9 @@ def _is_different(program: StoredProgram) -> bool:
 
 
 def _is_unknown(program: StoredProgram) -> bool:
-    if program.flip is None:
-        return program.verdict in _UNKNOWN
-    return program.flip in _UNKNOWN
+    """Say whether a program was not compared on all sides; one that a flip breaks is judged."""
+    of_sides = program.verdict in _UNKNOWN and program.flip not in _DIFFERENT
+    return program.flip in _UNKNOWN or of_sides
 
 
 def _state(program: StoredProgram) -> str:
@@ -237,16 +255,15 @@ def _state(program: StoredProgram) -> str:
     state: str = program.flip or program.verdict
     if program.flip not in (None, *_DIFFERENT) and program.verdict == "difference":
         state = "our pipelines differ from stock JAX"
+    elif program.flip is not None and program.flip not in _UNKNOWN and _is_unknown(program):
+        state = f"{program.flip}, and over all sides {program.verdict}"
     return state if program.flip == "safe" or not program.reason else f"{state} ({program.reason})"
 
 
-def _notes(side: Side, left: StoredSide, right: StoredSide, *, same_source: bool) -> Iterator[str]:
+def _notes(side: Side, left: StoredSide, right: StoredSide) -> Iterator[str]:
     if left.failure != right.failure:
         yield f"{side}: {right.failure or 'works'}, before: {left.failure or 'worked'}"
         return
-    if left.outputs and right.outputs and left.outputs != right.outputs:
-        source = "the file is the same" if same_source else "the file is another"
-        yield f"{side}: the outputs have other bits than before ({source})"
     for name in _COUNTS:
         a, b = left.figures.get(name), right.figures.get(name)
         if a is not None and b is not None and a != b:

@@ -110,6 +110,10 @@ def prove(
         )
 
 
+# Failures that say nothing of the forms, and what helps.
+_NOT_OF_THE_FORMS = {"wrong side": "wrong side", "written to": "capture a copy"}
+
+
 def _row(
     listed: Listed, before: Recorded | None, after: Recorded | None, hazards: HazardsFound
 ) -> ProvedProgram:
@@ -122,8 +126,9 @@ def _row(
         return row("failed", failure=listed.unavailable or "it was not run")
     one, two = before.observation, after.observation
     for failure in filter(None, (one.failure, two.failure)):
-        if failure.kind == "wrong side":
-            return row("failed", failure=f"{_said(failure)}: {advice('wrong side')}")
+        if failure.kind in _NOT_OF_THE_FORMS:
+            helps = advice(_NOT_OF_THE_FORMS[failure.kind])
+            return row("failed", failure=f"{_said(failure)}: {helps}")
     if one.failure:
         return row("failed", failure=f"before the flip: {_said(one.failure)}")
     if two.failure:

@@ -34,6 +34,7 @@ from reports.views.grid_cells import (
     is_quiet,
     legend,
     lines,
+    of_quiet,
     times_of,
     tone_of,
     worst_first,
@@ -56,6 +57,7 @@ def document(grid: Grid) -> Document:
     groups = alike(grid, rows)
     news = [each for each in groups if not is_quiet(grid, each[0])]
     anchors = {each[0].name: f"programs-{number}" for number, each in enumerate(news, 1)}
+    quiet = of_quiet(grid, grid.programs)
     words = legend([line for row in rows for line in lines(grid, row)])
     sections = tuple(_section(grid, each, anchors[each[0].name]) for each in news)
     return Document(
@@ -78,8 +80,8 @@ def document(grid: Grid) -> Document:
                     Sections(
                         sections,
                         "programs",
-                        none="None is shown: a flip is safe for all programs on all versions, and "
-                        "no version changes them.",
+                        none="None is shown. For all programs a flip is "
+                        f"{'; '.join(known for known, _ in quiet) or 'not known'}.",
                     ),
                 )
             ),

@@ -5,7 +5,6 @@ A program that breaks a rule of `--fail-on` is a failure, one that could not be 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 from xml.etree import ElementTree
@@ -27,8 +26,6 @@ from reports.views.grid_cells import said_of
 from reports.views.texts import cut, cut_middle, visible
 
 Outcome = Error | Failure | Skipped
-# What `visible` leaves, and XML does not allow in any spelling.
-_ILLEGAL = re.compile("[\ufffe\uffff]")
 _TEXT_LENGTH = 500
 _FAILURE_LENGTH = 20_000
 _STAGES = ("trace", "lower", "compile", "first_call")
@@ -177,7 +174,7 @@ _Said = TypeVar("_Said", Failure, Error)
 
 def _said(outcome: _Said, reasons: Sequence[str]) -> _Said:
     text = cut_middle("\n".join(reasons), _FAILURE_LENGTH // 4, _FAILURE_LENGTH)
-    outcome.text = _legal(text)
+    outcome.text = visible(text)
     return outcome
 
 
@@ -234,9 +231,4 @@ def legal_text(text: str) -> str:
         >>> legal_text("nul\x00")
         'nul\\x00'
     """
-    return _legal(cut(text, _TEXT_LENGTH))
-
-
-def _legal(text: str) -> str:
-    r"""Spell out the characters that XML does not allow, and those that no reader sees."""
-    return _ILLEGAL.sub(lambda match: f"\\u{ord(match[0]):04x}", visible(text))
+    return visible(cut(text, _TEXT_LENGTH))

@@ -6,7 +6,7 @@ changed for a side from one version to the next. All else is worked out from the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import cached_property
 from itertools import groupby
 from typing import Any
@@ -14,7 +14,14 @@ from typing import Any
 from pydantic import computed_field, model_validator
 
 from reports.rows.campaign import SCHEMA_VERSION, Campaign
-from reports.rows.grid_row import VERSION_OUTCOMES, GridRow, GridVersion, VersionChange, grid_rows
+from reports.rows.grid_row import (
+    VERSION_OUTCOMES,
+    GridCell,
+    GridRow,
+    GridVersion,
+    VersionChange,
+    grid_rows,
+)
 from reports.rows.headline import FLIP_ANSWERS, FlipAnswer, listed_names
 from reports.rows.row import Row, Side
 
@@ -52,7 +59,7 @@ def grid_headline(
         flip=max(known, key=FLIP_ANSWERS.index, default=None),
         question=f"flip: {_by_answer(answers)}",
         verdicts=_verdicts(programs, has_flip=bool(known)),
-        left_alone=_left_alone(changes),
+        left_alone=_left_alone(changes, [each.label for each in versions]),
         versions=answers,
     )
 
@@ -82,27 +89,48 @@ def _span(labels: Sequence[str]) -> str:
     return f"{labels[0]} to {labels[-1]}"
 
 
+def on_versions(ran: Sequence[str], versions: Sequence[str]) -> str:
+    """Name the versions that something is known of: these alone, unless they are all.
+
+    Example::
+
+        >>> on_versions(["0.10.2", "0.12.0.1"], ["0.10.2", "0.11.2", "0.12.0.1"])
+        'on 0.10.2 and 0.12.0.1'
+    """
+    if len(ran) == len(versions):
+        return "on all versions"
+    return f"on {' and '.join([*filter(None, [', '.join(ran[:-1])]), *ran[-1:]])}"
+
+
 def _verdicts(programs: Sequence[GridRow], *, has_flip: bool) -> str:
     if not has_flip:
         return "verdicts: no two sides across the flip were compared"
-    changing = [row for row in programs if row.changes]
-    partly = [
-        row.name
-        for row in programs
-        if any(cell.state in ("not there", "not loaded") for cell in row.cells)
-    ]
+    labels = [cell.version for row in programs[:1] for cell in row.cells]
+    judged = {cell.version for row in programs for cell in row.cells if cell.flip}
+    ran = [label for label in labels if label in judged]
+    twice = [row for row in programs if sum(cell.flip is not None for cell in row.cells) > 1]
+    changing = [row for row in twice if row.changes]
+    partly = [row.name for row in programs if any(_is_missing(c, judged) for c in row.cells)]
     missing = f"; not on all versions are {len(partly):,}{listed_names(partly)}" if partly else ""
+    if not twice:
+        return f"verdicts: no program was judged on two versions{missing}"
     if not changing:
-        total = f"programs: {len(programs):,}"
-        return f"verdicts: a flip comes to the same on all versions ({total}){missing}"
+        where, total = on_versions(ran, labels), f"programs: {len(twice):,}"
+        return f"verdicts: a flip comes to the same {where} ({total}){missing}"
     first = [row.first_change.after.version for row in changing if row.first_change]
     found = _in_order(
         (cell.version for row in programs[:1] for cell in row.cells),
         {version: [r.name for r, v in zip(changing, first, strict=True) if v == version]
          for version in first},
     )  # fmt: skip
-    total = f"{len(changing):,} of {len(programs):,} programs"
+    total = f"{len(changing):,} of {len(twice):,} programs"
     return f"verdicts: a flip comes to something else for {total}: {found}{missing}"
+
+
+def _is_missing(cell: GridCell, judged: Container[str]) -> bool:
+    """Say whether a program is missing on a version that judged others, or cannot be loaded."""
+    not_run = cell.state == "not run" and cell.version in judged
+    return not_run or cell.state in ("not there", "not loaded")
 
 
 def _in_order(versions: Iterable[str], names: dict[str, list[str]]) -> str:
@@ -115,22 +143,34 @@ def _in_order(versions: Iterable[str], names: dict[str, list[str]]) -> str:
     return "; ".join(counts)
 
 
-def _left_alone(changes: Sequence[VersionChange]) -> str:
+def _left_alone(changes: Sequence[VersionChange], labels: Sequence[str]) -> str:
     """Say what changes from version to version, the worst first."""
     if not changes:
         return "flag left alone: no side ran on two versions"
     total = len({each.program for each in changes})
     news = [each for each in changes if each.is_news]
     if not news:
-        same = "every program gives equal or close outputs on all versions, or fails alike"
+        where = _where_compared(changes, labels)
+        same = f"every program gives equal or close outputs {where}, or fails alike"
         return f"flag left alone: {same} (programs: {total:,})"
     told = []
     for outcome in (*reversed(VERSION_OUTCOMES), "slower", "faster"):
         names = list(dict.fromkeys(each.program for each in news if each.news == outcome))
         if names:
             told.append(f"{outcome}: {len(names):,}{listed_names(names)}")
-    changed = len({each.program for each in news})
+    changed = len({each.program for each in news if each.news != "not compared"})
     return f"flag left alone: {changed:,} of {total:,} programs change; {'; '.join(told)}"
+
+
+def _where_compared(changes: Sequence[VersionChange], labels: Sequence[str]) -> str:
+    """Name the versions on which each program was compared, where they are the same ones."""
+    found: dict[str, set[str]] = {}
+    for each in changes:
+        found.setdefault(each.program, set()).update((each.before, each.after))
+    compared = set().union(*found.values())
+    if any(each != compared for each in found.values()):
+        return "on the versions that ran it"
+    return on_versions([label for label in labels if label in compared], labels)
 
 
 _WORKED_OUT = ("headline", "programs")

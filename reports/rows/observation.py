@@ -357,11 +357,19 @@ OF_LIMITS: dict[str, str] = {
 class Failure(Row):
     """How a side failed: an exception, a crash of its process, or its limit of time or memory.
 
-    A program that is "not here" is traced and lowered, and cannot run on this machine.
+    A program that is "not here" is traced and lowered, and cannot run on this machine. One whose
+    captured array was "written to" since JAX had lowered it has a module of other values.
     """
 
     kind: Literal[
-        "exception", "crash", "timeout", "memory", "wrong side", "unavailable", "not here"
+        "exception",
+        "crash",
+        "timeout",
+        "memory",
+        "wrong side",
+        "written to",
+        "unavailable",
+        "not here",
     ]
     stage: str
     type: str

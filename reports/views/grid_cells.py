@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from reports.document import Cell, Tone
 from reports.rows import ANSWER_OF, FLIP_ANSWERS, FlipOutcome, ProgramRow, Side
-from reports.rows.grid import Grid
+from reports.rows.grid import Grid, on_versions
 from reports.rows.grid_row import (
     VERSION_OUTCOMES,
     CellState,
@@ -170,13 +170,36 @@ def alike(grid: Grid, rows: Sequence[GridRow]) -> list[list[GridRow]]:
 
 
 def is_quiet(grid: Grid, row: GridRow) -> bool:
-    """Say whether a flip is safe for a program on all versions, and no version changes it."""
+    """Say whether a flip is safe for a program on all versions that ran, and none changes it."""
     safe = all(
         cell.flip == "safe"
         for cell, version in zip(row.cells, grid.versions, strict=True)
         if version.campaign is not None
     )
     return safe and not any(each.is_news for each in grid.changes_of(row.name))
+
+
+def of_quiet(grid: Grid, rows: Sequence[GridRow]) -> Iterator[tuple[str, list[str]]]:
+    """Yield what is known of quiet programs, with the names of those that it is known of.
+
+    Example::
+
+        list(of_quiet(grid, rows)) == [("safe on all versions, which change nothing", ["step"])]
+    """
+    ran, labels = [label for label, _ in grid.campaigns], [each.label for each in grid.versions]
+    where = on_versions(ran, labels)
+    close = [
+        row.name
+        for row in rows
+        if any(each.outcome == "within tolerance" for each in grid.changes_of(row.name))
+    ]
+    same = [row.name for row in rows if row.name not in close]
+    if same and len(ran) == 1:
+        yield f"safe on {ran[0]}, the only version that ran", same
+    elif same:
+        yield f"safe {where}, which change nothing", same
+    if close:
+        yield f"safe {where}, which change outputs within the tolerance", close
 
 
 def tone_of(change: VersionChange) -> Tone:

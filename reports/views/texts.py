@@ -10,9 +10,11 @@ from reports.rows import Failure
 
 _NEWLINES = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
 # Control characters (terminal colours in a traceback begin with one), the marks that reverse the
-# order of what is read, and the halves of characters that file names outside UTF-8 leave behind.
+# order of what is read, the halves of characters that file names outside UTF-8 leave behind, and
+# what Unicode says is no character, which HTML and XML refuse.
 _INVISIBLE = re.compile(
-    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff]"
+    "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\ud800-\udfff"
+    "\ufdd0-\ufdef\ufffe\uffff]"
 )
 # Folders up to that of installed packages, where a path begins: at the start, behind a space, a
 # quote or a bracket. Debian has dist-packages.

@@ -56,6 +56,16 @@ def test_a_write_that_was_seen_is_never_safe(rows, name):
     assert actions == {advice("capture a copy")}
 
 
+def test_a_write_after_a_warm_up_is_told_where_both_forms_give_the_same(rows):
+    row = rows["written_after_a_warm_up_in_memory_that_is_copied"]
+    first = row.flip.reasons[0]
+    assert (row.flip.outcome, first.action) == ("different", advice("capture a copy"))
+    assert first.what.startswith("NumPy array float32[64]: written to since JAX lowered the ")
+    assert first.where.endswith("(NumPy array float32[64])")
+    [legacy] = [each.failure for each in row.observations if each.failure]
+    assert (legacy.kind, legacy.stage) == ("written to", "count")
+
+
 @pytest.mark.parametrize(
     "name",
     [

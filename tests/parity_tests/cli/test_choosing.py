@@ -144,7 +144,23 @@ def test_a_rule_about_several_versions_says_that_it_was_not_looked_at(ran, capsy
 
 def test_a_rule_about_times_says_where_nothing_was_timed(ran, capsys):
     app.main(["run", "x", "--fail-on", "slower:20%"])
-    assert capsys.readouterr().out.splitlines()[-1].startswith("slower:20%: looked at where it is")
+    assert capsys.readouterr().out.splitlines()[-1] == (
+        "slower:20%: looked at where it is beyond doubt, for nothing was timed in rounds "
+        "(--rounds 5)"
+    )
+
+
+def test_a_rule_about_times_does_not_ask_for_rounds_that_were_asked_for(
+    monkeypatch, capsys, faults
+):
+    had = faults.model_copy(update={"settings": {"rounds": "5"}})
+    monkeypatch.setattr(campaign, "run", lambda *a, **k: had)
+    app.main(["run", "x", "--rounds", "5", "--fail-on", "slower:20%"])
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last.startswith(
+        "slower:20%: looked at where it is beyond doubt, for the rounds timed no "
+    )
+    assert "--rounds" not in last
 
 
 @pytest.mark.parametrize("rules", ["", " , "])

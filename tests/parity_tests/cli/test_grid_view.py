@@ -76,9 +76,31 @@ def test_a_long_name_has_a_line_of_its_own_and_none_is_split(grid, width):
 
 def test_programs_that_nothing_changes_are_named_alone(grid):
     text = printed(grid)
-    assert "safe on all versions, which change nothing: 1 program: steady" in text
+    ran = "0.8.3, 0.10.2, 0.11.2 and 0.12.0.1"  # nothing was run on 0.9.2
+    assert f"safe on {ran}, which change nothing: 1 program: steady" in text
     assert not any(line.startswith("steady") for line in table(text))
     assert any(line.startswith("steady") for line in table(printed(grid, details=2)))
+
+
+def test_programs_whose_outputs_a_version_changes_within_the_tolerance_are_named_apart():
+    names, labels = ("same", "close"), ("0.10.2", "0.12.0.1")
+    versions = [built.version(label, *map(built.program, names)) for label in labels]
+    changes = (
+        built.change("same", *labels, "equal"),
+        built.change("close", *labels, "within tolerance"),
+    )
+    text = printed(built.of(*versions, changes=changes))
+    assert "safe on all versions, which change nothing: 1 program: same\n" in text
+    assert "safe on all versions, which change outputs within the tolerance: 1 program: close" in (
+        text
+    )
+
+
+def test_a_program_that_one_version_alone_ran_is_not_said_to_be_safe_on_all():
+    ran = built.version("0.10.2", built.program("step"))
+    text = printed(built.of(ran, built.GridVersion(label="0.12.0.1", missing="it raises")))
+    assert "safe on 0.10.2, the only version that ran: 1 program: step" in text
+    assert "all versions" not in text
 
 
 def test_more_versions_than_fit_stand_in_blocks(grid):

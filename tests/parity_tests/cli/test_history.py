@@ -14,6 +14,7 @@ from kept_runs import campaign, keep
 from parity_tests.cli import app
 from reports.kinds import ReportFormat, formats_of
 from reports.output import json_file
+from reports.rows import OutputLeaf
 from reports.store import reading
 
 SETPRIV = shutil.which("setpriv")
@@ -107,6 +108,23 @@ def test_nothing_in_common_could_not_be_compared(path):
     keep(path, built.program("step"))
     keep(path, built.program("init"))
     assert app.main(["compare", "1", "2", "--store", str(path)]) == 2
+
+
+def with_outputs(sha256):
+    leaf = OutputLeaf(path="", shape=(), dtype="float32", weak_type=False, sha256=sha256)
+    row = built.program("step")
+    seen = tuple(each.model_copy(update={"outputs": (leaf,)}) for each in row.observations)
+    return row.model_copy(update={"observations": seen})
+
+
+def test_outputs_with_other_bits_are_no_success(path, capsys):
+    for sha256 in ("aa", "bb", "bb"):
+        keep(path, with_outputs(sha256))
+    assert app.main(["compare", "2", "3", "--store", str(path)]) == 0
+    assert app.main(["compare", "1", "2", "--store", str(path)]) == 2
+    out = capsys.readouterr().out
+    assert "1 program: 1 not comparable" in out
+    assert "by how much is not known: output arrays are not kept" in out
 
 
 def test_a_program_that_is_gone_is_no_success(path):

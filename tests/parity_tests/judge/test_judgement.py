@@ -220,6 +220,20 @@ def test_a_failed_side_leaves_its_pairs_uncompared():
     assert outcomes(judgement, "outputs")["legacy", "jax-legacy"][0] == "equal"
 
 
+def test_ours_are_not_compared_with_values_from_before_a_write():
+    """Stock JAX keeps what an array held in a call before; ours has what it holds by now."""
+    before = failed("jax-legacy")
+    written = before.failure.model_copy(update={"kind": "written to"})
+    before = before.model_copy(update={"failure": written})
+    old = (Value("", np.float32([5.0, 5.0])),)
+    judgement = judged(FOUR[0], FOUR[1], before, FOUR[3], outputs={"jax-simplified": old})
+    outcome, detail = outcomes(judgement, "outputs")["simplified", "jax-simplified"]
+    assert outcome == "not compared"
+    assert detail.endswith("stock JAX may have what a captured array held before it was written to")
+    assert judgement.verdict == "could not compare"
+    assert not any(each.leaves for each in judgement.comparisons if each.outcome == outcome)
+
+
 def test_a_first_line_that_ends_in_a_colon_is_not_the_reason():
     side = failed("legacy")
     failure = side.failure.model_copy(update={"message": "The mismatches are:\na key\nand more"})

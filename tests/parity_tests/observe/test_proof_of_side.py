@@ -14,7 +14,7 @@ from program_files import script_file
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.captured import CapturedValue
 from parity_tests.observe import measure, stablehlo
-from parity_tests.observe.proof_of_side import prove
+from parity_tests.observe.proof_of_side import prove, written_since
 from parity_tests.processes.side_environment import JAX_FLAG, environment_of, with_our_packages
 from parity_tests.program import from_function, program
 
@@ -85,6 +85,8 @@ def facts(**changes):
 
 KEYS = CapturedValue(2, (), 8, True, None)
 LEGACY = {"constvars": 1, "array_literals": 0}
+OF_JAX = CapturedValue(3, (77,), 308, False, jnp.ones(77))
+OTHER_TYPE = CapturedValue(4, (5, 5), 100, False, np.ones((5, 5), np.float32))
 
 PLANTED = [
     # side, jaxpr, module, what is found (None: it holds)
@@ -116,6 +118,21 @@ def test_evidence_against_a_side_is_found(side, jaxpr, module, found):
     proof = prove(side, jaxpr, module, live_captured=1)
     assert proof.holds == (found is None)
     assert (found or "") in proof.statement
+
+
+@pytest.mark.parametrize(
+    ("jaxpr", "module", "written"),
+    [
+        (facts(**LEGACY), module("2.0"), True),
+        (facts(**LEGACY), module("1.0"), False),
+        (facts(**LEGACY), module("2.0", 1), False),  # no module of legacy
+        (facts(), module("2.0"), False),
+        (facts(**LEGACY, captured=(OF_JAX,)), module("2.0"), False),  # nobody writes to it
+        (facts(**LEGACY, captured=(OTHER_TYPE,)), module("2.0"), False),
+    ],
+)
+def test_an_array_of_which_a_legacy_module_has_other_values_was_written_to(jaxpr, module, written):
+    assert written_since(jaxpr, module) == (list(jaxpr.captured) if written else [])
 
 
 @pytest.mark.parametrize("side", ["simplified", "jax-simplified"])

@@ -18,6 +18,9 @@ def side(**figures):
     return StoredSide(outputs="bits", output_types="types", figures=values)
 
 
+OF_SIDES = dict.fromkeys(SIDES, side())
+
+
 def program(name="step", flip="safe", *reasons, **changes):
     fields = {
         "name": name,
@@ -27,7 +30,7 @@ def program(name="step", flip="safe", *reasons, **changes):
         "flip": flip,
         "reason": reasons[0] if reasons else "",
         "reasons": tuple((flip, each) for each in reasons),
-        "sides": dict.fromkeys(SIDES, side()),
+        "sides": OF_SIDES,
     }
     return StoredProgram(**{**fields, **changes})
 
@@ -79,10 +82,16 @@ def change(before, now, **changes):
         ),
         (program(), program(verdict="difference"), "newly different"),
         (program(flip=None), program(flip=None, verdict="could not compare"), "not comparable"),
+        (program(), program(verdict="could not compare"), "not comparable"),
     ],
 )
 def test_the_outcome_of_a_program(before, now, outcome):
     assert change(before, now).outcome == outcome
+
+
+def test_a_safe_flip_beside_sides_that_could_not_be_compared_is_told():
+    found = change(program(), program(verdict="could not compare"))
+    assert found.reasons == ("safe before, safe, and over all sides could not compare now",)
 
 
 def test_programs_of_one_run_alone_are_gone_or_new():
@@ -232,15 +241,44 @@ def test_other_types_of_outputs_are_another_program():
     assert found.reasons == ("jax-legacy: the outputs have other types than before",)
 
 
-def test_other_bits_counts_and_failures_are_noted():
+NO_OUTPUTS = StoredSide()
+OTHER_BITS = StoredSide(outputs="other", output_types="types")
+
+
+@pytest.mark.parametrize("changes", [{}, {"environment": {"jax": "0.12.0"}}, {"machine": "other"}])
+def test_by_how_much_outputs_with_other_bits_differ_is_not_known(changes):
+    found = change(program(), program(sides={**OF_SIDES, "jax-legacy": OTHER_BITS}), **changes)
+    assert found.outcome == "not comparable"
+    assert found.reasons == (
+        "jax-legacy: the outputs have other bits than before (the file is the same)",
+        "by how much is not known: output arrays are not kept (run --save keeps those)",
+    )
+    assert found.notes == ()
+
+
+def test_a_program_with_other_bits_is_no_better_and_may_be_worse():
+    sides = {**OF_SIDES, "jax-legacy": OTHER_BITS}
+    cheaper = change(SLOWER, program(sides=sides, digest="cd"))
+    assert cheaper.outcome == "not comparable"
+    assert cheaper.reasons[0].endswith("other bits than before (the file is another)")
+    slower = program("step", "safe but slower or larger", "time call", sides=sides)
+    assert change(program(), slower).outcome == "worse"
+    assert "other bits than before" in change(program(), slower).notes[0]
+
+
+def test_a_program_that_lost_its_outputs_is_another():
+    found = change(program(), program(sides=dict.fromkeys(SIDES, NO_OUTPUTS)))
+    assert found.outcome == "not comparable"
+    assert found.reasons[0] == "jax-legacy: the outputs have other types than before"
+
+
+def test_other_counts_and_failures_are_noted():
     now = program(
         sides={
-            "jax-legacy": StoredSide(outputs="other", output_types="types"),
             "jax-simplified": StoredSide(failure="exception in trace (TypeError)"),
         }
     )
     assert change(program(), now).notes == (
-        "jax-legacy: the outputs have other bits than before (the file is the same)",
         "jax-simplified: exception in trace (TypeError), before: worked",
     )
     more = program(sides={"jax-simplified": side(const_args=3)})

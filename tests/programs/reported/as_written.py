@@ -13,10 +13,13 @@ X = jnp.ones(64)
 ON_HOST = np.arange(64, dtype=np.float32)
 
 
-def aligned(value):
-    """Return a NumPy array whose memory stock JAX may compute in: it is 64-byte aligned."""
-    memory = np.empty(64 * 4 + 64, np.uint8)
-    start = -memory.ctypes.data % 64
+def aligned(value, *, beside=0):
+    """Return a NumPy array whose memory stock JAX may compute in: it is 64-byte aligned.
+
+    It is not, so many bytes `beside`.
+    """
+    memory = np.empty(64 * 4 + 64 + beside, np.uint8)
+    start = -memory.ctypes.data % 64 + beside
     array = memory[start : start + 64 * 4].view(np.float32)
     array[:] = value
     return array
@@ -44,6 +47,16 @@ def writes_between_calls():
 @program
 def written_after_a_warm_up():
     offset = aligned(1.0)
+    add = jax.jit(lambda x: x + offset)
+    add(X).block_until_ready()
+    offset[:] = 5.0
+    return add, (X,)
+
+
+@program
+def written_after_a_warm_up_in_memory_that_is_copied():
+    """Both forms keep what the array held, in this run: where NumPy puts an array is chance."""
+    offset = aligned(1.0, beside=4)
     add = jax.jit(lambda x: x + offset)
     add(X).block_until_ready()
     offset[:] = 5.0

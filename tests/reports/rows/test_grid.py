@@ -96,7 +96,7 @@ def test_versions_in_a_row_with_one_answer_are_told_together():
 
 def test_the_headline_counts_programs_by_the_version_that_first_changes_them(grid):
     assert grid.headline.verdicts == (
-        "verdicts: a flip comes to something else for 2 of 5 programs: 1 from 0.10.2 on (scan); "
+        "verdicts: a flip comes to something else for 2 of 3 programs: 1 from 0.10.2 on (scan); "
         "1 from 0.11.2 on (old_api); not on all versions are 3 (old_api, flax_layer, "
         f"{built.HOSTILE})"
     )
@@ -117,6 +117,53 @@ def test_a_grid_on_which_nothing_changes_says_so():
     assert headline.left_alone == (
         "flag left alone: every program gives equal or close outputs on all versions, or fails "
         "alike (programs: 1)"
+    )
+
+
+def test_what_one_version_alone_judged_comes_to_the_same_on_none():
+    versions = [
+        built.version("0.10.2", built.program("step")),
+        built.GridVersion(label="0.12.0.1", missing="its module raises"),
+    ]
+    headline = built.of(*versions).headline
+    assert headline.verdicts == "verdicts: no program was judged on two versions"
+    assert headline.left_alone == "flag left alone: no side ran on two versions"
+
+
+def test_the_headline_names_the_versions_that_ran():
+    ran = [built.version(label, built.program("step")) for label in ("0.10.2", "0.12.0.1")]
+    versions = [ran[0], built.GridVersion(label="0.11.2", missing="interrupted"), ran[1]]
+    equal = built.change("step", "0.10.2", "0.12.0.1", "equal")
+    headline = built.of(*versions, changes=(equal,)).headline
+    assert headline.verdicts == (
+        "verdicts: a flip comes to the same on 0.10.2 and 0.12.0.1 (programs: 1)"
+    )
+    assert headline.left_alone == (
+        "flag left alone: every program gives equal or close outputs on 0.10.2 and 0.12.0.1, or "
+        "fails alike (programs: 1)"
+    )
+
+
+def test_programs_that_a_version_lacks_are_not_said_to_be_alike_on_all():
+    labels, names = ("0.10.2", "0.11.2", "0.12.0.1"), ("old", "step")
+    versions = [
+        built.version(label, *map(built.program, names[label == labels[2] :])) for label in labels
+    ]
+    changes = [
+        built.change(name, *pair, "equal")
+        for name, pair in (("old", labels[:2]), ("step", labels[:2]), ("step", labels[1:]))
+    ]
+    headline = built.of(*versions, changes=changes).headline
+    assert headline.verdicts.endswith("; not on all versions are 1 (old)")
+    assert "close outputs on the versions that ran it, or" in headline.left_alone
+
+
+def test_a_program_that_could_not_be_compared_is_not_said_to_change():
+    labels = ("0.10.2", "0.12.0.1")
+    versions = [built.version(label, built.program("random")) for label in labels]
+    lost = built.change("random", *labels, "not compared")
+    assert built.of(*versions, changes=(lost,)).headline.left_alone == (
+        "flag left alone: 0 of 1 programs change; not compared: 1 (random)"
     )
 
 

@@ -163,3 +163,7 @@ def test_terminal_colours_are_dropped_and_reversed_text_is_spelled_out():
     assert texts.visible("\x1b[1;31mError\x1b[0m \u202egnp\ttab\nline") == (
         "Error \\u202egnp\ttab\nline"
     )
+
+
+def test_what_is_no_character_of_unicode_is_spelled_out():
+    assert texts.visible("\ufdd0 \ufffe \uffff \ufffd") == r"\ufdd0 \ufffe \uffff" + " \ufffd"
