@@ -217,9 +217,11 @@ TAKEN = {
         ),
     },
     "read": {"toml": ("guide-campaigns.md", "guide-suites.md", "settings.md")},
-    "not run": {"python": ("guide-campaigns.md",)},  # it needs a cluster
+    # A cluster of SLURM, and a clone of JAX.
+    "not run": {"python": ("guide-campaigns.md",), "sh": ("jax_tests.md",)},
 }
-OF_AN_EXCERPT = {"text": "compared", "yaml": "read"}  # which a test takes by its first words
+# Which a test takes by its first words.
+OF_AN_EXCERPT = {"text": "compared", "yaml": "read", "sh": "run"}
 TESTS = [file.read_text("utf-8") for file in (ROOT / "tests").rglob("test_*.py")]
 
 
@@ -235,9 +237,8 @@ def is_typed(command):
 
 def taken(name, language, text):
     """What tests do with a block: a key of `TAKEN`; None where nothing is known."""
-    if language == "sh":
-        typed = [each for each in commands_of(text) if is_typed(each)]
-        return "run" if typed else "not run"
+    if language == "sh" and any(map(is_typed, commands_of(text))):
+        return "run"
     for what, pages in TAKEN.items():
         if name in pages.get(language, ()):
             return what

@@ -27,7 +27,7 @@ LEFT_OUT = {
     r"make ": "`.ci/run` or `make deep` does",
     r"\.venv/bin/pre-commit install": "it writes into the checkout",
     r"git clone|pip install|cp -rn|python tests/scripts/jax_tests": "JAX's host",
-    r"constparity init": "it asks on a terminal: test_init.py",
+    r"constparity init": "it asks on a terminal, and test_init.py answers",
 }
 # What may be another text: lines left out, a text left out, a figure that is said so, a time, and
 # a version.

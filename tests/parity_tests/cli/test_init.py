@@ -1,9 +1,14 @@
 """`constparity init`: shows a diff, asks once, and never writes over a file of the user."""
 
 import io
+import shlex
+import shutil
+import subprocess
 import sys
 
 import pytest
+from doc_blocks import commands_of, excerpt
+from system_programs import needed
 
 from parity_tests.cli import app
 from parity_tests.jobs import ProjectError, origin, proposals
@@ -79,6 +84,22 @@ def test_one_question_is_asked(project, monkeypatch, typed, status):
     monkeypatch.setattr(sys, "stdin", Terminal(f"{typed}\n"))
     assert app.main(["init"]) == status
     assert (WORKFLOW in files(project)) == (status == 0)
+
+
+def test_both_ways_of_the_guide_write_the_same(project, tmp_path, monkeypatch, capsys):
+    git = needed("git")
+    asks, applies = commands_of(excerpt("guide-ci.md", "constparity init"))
+    other = tmp_path / "other"
+    shutil.copytree(project, other)
+    monkeypatch.setattr(sys, "stdin", Terminal("y\n"))
+    assert app.main(shlex.split(asks)[1:]) == 0
+    capsys.readouterr()
+    monkeypatch.chdir(other)
+    app.main(shlex.split(applies)[1:])
+    diff = capsys.readouterr().out
+    subprocess.run([git, "apply"], input=diff, text=True, check=True)
+    assert files(other) == files(project)
+    assert WORKFLOW in files(other)
 
 
 def test_files_of_the_user_stay(project, capsys):
