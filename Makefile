@@ -68,9 +68,10 @@ test-close-to-jax: $(VENV)/.installed  ## run those that meet JAX's own objects 
 	$(BIN)/python -m compileall -q $(PACKAGES)
 	$(BIN)/python -m pytest $(TEST_ARGS) $(CLOSE_TO_JAX)
 
-# What CI has no time for: the report, tests marked so, programs that users reported, those of docs/use/migrating.md and of
-# docs/use/examples.md, on the other release, tests close to JAX on 0.11.2, all of the transform matrix, the corpus with the user's
-# flags of XLA, five applications, and 2,000 generated programs in the reference interpreter.
+# What CI has no time for: the report, tests marked so, programs that users reported, those of
+# docs/use/migrating.md and of docs/use/examples.md, on the other release, tests close to JAX on
+# 0.11.2, all of the transform matrix, the corpus with the user's flags of XLA, five applications,
+# and 2,000 generated programs in the reference interpreter.
 deep: $(VENV)/.installed  ## run what takes long, on three releases of JAX
 	$(MAKE) report
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX="tests/examples tests/reported tests/migrating"

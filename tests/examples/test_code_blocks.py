@@ -16,16 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from built_campaigns import rich
-from doc_blocks import (
-    DOCS,
-    PAGES,
-    PARTS,
-    ROOT,
-    all_blocks,
-    blocks,
-    commands_of,
-    is_left_out,
-)
+from doc_blocks import DOCS, PAGES, PARTS, ROOT, all_blocks, blocks, commands_of, is_left_out
 from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
 import engine
@@ -275,6 +266,14 @@ def test_a_planted_block_is_found():
     assert list(not_taken("guide-suites.md", fine)) == []
     planted = [("text", "planted\n"), ("json", "{}\n"), ("", "proved\n")]
     assert list(not_taken("guide-suites.md", fine + planted)) == ["planted", "{}", "proved"]
+
+
+def test_each_target_that_a_page_makes_is_made():
+    typed = [each for page in PAGES for block in blocks(page, "sh") for each in commands_of(block)]
+    made = [each for each in typed if each.startswith("make ")]
+    assert [each for each in made if not is_typed(each)] == []
+    assert made
+    assert not is_typed("make planted")
 
 
 def test_no_page_is_named_in_vain():

@@ -5,7 +5,6 @@ stand for what is here: `node-1` for this machine, `~/jax-0.12` for the checkout
 """
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from doc_blocks import PAGES, ROOT, blocks, commands_of, excerpt, is_long
+from doc_blocks import PAGES, ROOT, blocks, excerpt, is_long, lines_of
 from test_shell_blocks import MODEL
 
 from parity_tests.environments import find_python
@@ -44,13 +43,10 @@ STATUS = {
 }
 
 
-def lines_of(block):
-    """The lines of a block of shell that are typed, with what they are piped to."""
-    lines = (re.sub(r"\s+# .*", "", each) for each in block.replace("\\\n", " ").splitlines())
-    return [each for each in lines if any(map(is_long, commands_of(each)))]
-
-
-LINES = {page: [line for block in blocks(page, "sh") for line in lines_of(block)] for page in PAGES}
+LINES = {
+    page: [line for block in blocks(page, "sh") for line in lines_of(block) if is_long(line)]
+    for page in PAGES
+}
 TYPED = [pytest.param(lines, id=page.stem) for page, lines in LINES.items() if lines]
 
 
@@ -92,6 +88,7 @@ def here(line, port):
         "ENVIRONMENT": str(OTHER),
         "~/jax-0.12": str(OTHER),
         "~/jax-0.10/bin/python": sys.executable,
+        "dask scheduler": f"dask scheduler --port {port}",
         "node-1:8786": f"127.0.0.1:{port}",
         "python tests/": f"python {ROOT}/tests/",
         ".venv/bin/python -m": f"cd {ROOT} && {sys.executable} -m",
@@ -119,9 +116,7 @@ def test_each_line_ends_as_the_page_says(lines, project):
     with ExitStack() as running:
         for line in (here(each, port) for each in lines):
             if line.startswith("dask "):
-                running.enter_context(
-                    in_the_background(line.replace("scheduler", f"scheduler --port {port}", 1))
-                )
+                running.enter_context(in_the_background(line))
                 continue
             done = subprocess.run(
                 ["bash", "-c", line], capture_output=True, text=True, timeout=1500

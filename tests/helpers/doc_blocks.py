@@ -82,10 +82,15 @@ def commands_in(block):
     return found
 
 
-def commands_of(block):
-    """The commands of a block of shell, without comments and what they are piped to."""
+def lines_of(block):
+    """The lines of a block of shell, without comments; a line that goes on is one."""
     lines = block.replace("\\\n", " ").splitlines()
-    return [found for each in lines if (found := re.sub(r"\s+(#|\| ).*|^#.*", "", each))]
+    return [found for each in lines if (found := re.sub(r"\s+#.*|^#.*", "", each))]
+
+
+def commands_of(block):
+    """The commands of a block of shell, without what they are piped to."""
+    return [re.sub(r"\s+\| .*", "", each) for each in lines_of(block)]
 
 
 def is_long(command):
