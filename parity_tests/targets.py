@@ -258,10 +258,12 @@ def _without_a_name(module: ModuleType, module_part: str) -> list[Unavailable]:
         Unavailable(
             name,
             f"{where}:{name}",
-            "it is marked, and its module has it under no name: it is in a list or a class, or "
-            "another one took its name; give it a name of its own in the module",
+            f"it is marked{f' {many} times' if many > 1 else ''}, and "
+            "its module has it under no name: it is in a list or a class, or another one took its "
+            "name, as in a loop; give each a name of its own in the module, as with "
+            "globals()[name] = ...",
         )
-        for name, where in marked_without_a_name(module)
+        for (name, where), many in marked_without_a_name(module).items()
     ]
 
 

@@ -18,6 +18,7 @@ from parity_tests.jaxpr.source_places import (
     raised_at,
     relative,
 )
+from parity_tests.own_packages import is_collision
 from reports.rows import Check, Failure, Proof
 
 
@@ -62,7 +63,7 @@ def exception(error: BaseException, stage: str) -> Failure:
     place = callback.place if callback else raised_at(error)
     message = f"{callback.what}, in a callback\n{said}" if callback else said
     return Failure(
-        kind="exception",
+        kind="unavailable" if is_collision(error) else "exception",
         stage=stage,
         type=prefix + type_.__qualname__,
         message=message[:4000],

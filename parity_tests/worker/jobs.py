@@ -25,7 +25,7 @@ from parity_tests.evidence.folder_layout import (
     truth_files,
 )
 from parity_tests.evidence.found import HazardsFound
-from parity_tests.own_packages import CollisionError
+from parity_tests.own_packages import is_collision
 from parity_tests.processes.protocol import (
     Job,
     Rerun,
@@ -221,9 +221,8 @@ class _Runner:
                 program = load(job.target)
             except targets.TargetError as error:
                 # It was there when targets were listed: it is its import on this side that fails.
-                collides = isinstance(error.__cause__, CollisionError)
                 failure = Failure(
-                    kind="unavailable" if collides else "exception",
+                    kind="unavailable" if is_collision(error) else "exception",
                     stage="import", type=type(error).__name__, message=str(error),
                 )  # fmt: skip
                 failed = Observation(program=job.name, side=how.side, failure=failure)

@@ -204,12 +204,11 @@ TAKEN = {
         "python": (
             *("export.md", "frames.md", "guide-ci.md", "guide-library.md", "guide-suites.md"),
             *("policies.md", "preamble.md", "proof.md", "versions.md"),
+            "guide-campaigns.md",  # test_long_blocks.py
             *("../README.md", "migrating.md"),  # test_examples.py, tests/migrating/
         ),
     },
     "read": {"toml": ("guide-campaigns.md", "guide-suites.md", "settings.md")},
-    # A cluster of SLURM, and a clone of JAX.
-    "not run": {"python": ("guide-campaigns.md",), "sh": ("jax_tests.md",)},
 }
 # Which a test takes by its first words.
 OF_AN_EXCERPT = {"text": "compared", "yaml": "read", "sh": "run"}
@@ -288,7 +287,7 @@ def test_no_page_is_named_in_vain():
 
 def test_coverage_counts_what_is_done_with_the_blocks():
     page = (DOCS / "carry_on" / "coverage.md").read_text("utf-8")
-    told = dict(re.findall(r"^\| (compared|run|read|not run) \| (\d+) \|", page, re.MULTILINE))
+    told = dict(re.findall(r"^\| (compared|run|read) \| (\d+) \|", page, re.MULTILINE))
     found = Counter(
         taken(name, *block) for name in BY_NAME for block in BY_NAME[name] if not is_drawn(block[0])
     )

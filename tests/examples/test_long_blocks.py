@@ -1,18 +1,22 @@
-"""The shell of the guides that takes minutes, typed: suites, releases of JAX, a cluster, searches.
+"""The shell of the guides, typed: suites, releases of JAX, clusters, searches, and what is quick.
 
-With `make deep`. The blocks of a page are typed in their order, in one project. A reader's names
-stand for what is here: `node-1` for this machine, `~/jax-0.12` for the checkout's environment.
+With `make deep`; test_shell_blocks.py types what is quick with rows that are made up. The blocks of
+a page are typed in their order, in one project. A reader's names stand for what is here: `node-1`
+for this machine, `~/jax-0.12` for the checkout's environment, the host of JAX for a repository with
+two files of tests, and SLURM for a queue with room for one job.
 """
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+import jax
 import pytest
-from doc_blocks import PAGES, ROOT, blocks, excerpt, is_long, lines_of
+from doc_blocks import PAGES, ROOT, blocks, excerpt, is_left_out, lines_of
 from test_shell_blocks import MODEL
 
 from parity_tests.environments import find_python
@@ -34,8 +38,39 @@ from my_model import step
 
 print(jax.jit(step)(2.0).sum())
 """
+MANY = """
+from parity_tests import program
+from my_model import WEIGHTS
+
+for number in range(8):
+
+    @program(name=f"step{number}", args=(2.0,))
+    def step(x, number=number):
+        return x * WEIGHTS + number
+
+    globals()[f"step{number}"] = step
+del step
+"""
 SPEC = "[[corpus]]\nname = 'models'\ntargets = ['{}']\n"
 LIBRARY = "[project]\nname = 'my_project'\nversion = '1.0'\n"
+TESTS_OF_JAX = {
+    "host/jax/build/test-requirements.txt": "pytest\n",
+    "host/jax/jax/_src/only_in_the_repository.py": "",
+    "host/jax/tests/api_test.py": SUITE,
+    "host/jax/tests/aot_test.py": SUITE,
+    "host/jax/tests/my_model.py": MODEL,
+}
+SLURM = {
+    "sbatch": """#!/bin/bash
+cd "$(dirname "$0")"
+if mkdir started 2>&-; then setsid bash "$1" > log 2>&1 & echo $! > started/pid; fi
+echo "Submitted batch job 7"
+""",
+    "scancel": """#!/bin/bash
+cd "$(dirname "$0")"
+if mkdir ended 2>&-; then kill -- -"$(cat started/pid)"; fi
+""",
+}
 # What ends with another status than 0, for the page says that it finds something.
 STATUS = {
     "constparity scorecard ": 1,
@@ -43,9 +78,13 @@ STATUS = {
 }
 
 
+# Without the parity job's page, whose own test takes its steps.
 LINES = {
-    page: [line for block in blocks(page, "sh") for line in lines_of(block) if is_long(line)]
+    page: [
+        line for block in blocks(page, "sh") for line in lines_of(block) if not is_left_out(line)
+    ]
     for page in PAGES
+    if page.parent.name != "parity_job"
 }
 TYPED = [pytest.param(lines, id=page.stem) for page, lines in LINES.items() if lines]
 
@@ -72,17 +111,38 @@ def project(tmp_path, monkeypatch, cache):
         "my_model.py": MODEL,
         "loop.py": excerpt("versions.md", "import jax.numpy as jnp\nfrom jax import lax"),
         "test_model.py": SUITE,
+        "many.py": MANY,
+        "my_package/my_model.py": MODEL,
+        "src/my_model.py": MODEL,
         "train.py": SCRIPT,
         "pyproject.toml": "[project]\nname = 'readers'\nversion = '1.0'\n",
-        "nightly.toml": SPEC.format(tmp_path / "my_model.py"),
+        "nightly.toml": SPEC.format(tmp_path / "many.py"),
+        "tests/scripts/jax_tests.py": (ROOT / "tests/scripts/jax_tests.py").read_text(),
+        "docs/jax_tests.toml": (ROOT / "docs/jax_tests.toml").read_text(),
+        "docs/trust/jax_tests.md": "",
+        **TESTS_OF_JAX,
     }.items():
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
         Path(name).write_text(text)
-    subprocess.run(["git", "init", "-q"], check=True)
+    shutil.copytree(Path(jax.__file__).parent, "jax")
+    run(
+        "git init -q && git -C host/jax init -q && git -C host/jax add . && "
+        "git -C host/jax -c user.name=a -c user.email=a@b commit -qm tests && "
+        "git -C host/jax tag jax-v0.10.2"
+    )
+    Path("gitconfig").write_text(
+        f'[url "{tmp_path}/host"]\ninsteadOf = https://github.com/jax-ml\n'
+    )
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
     return tmp_path
 
 
 def here(line, port):
-    """A line with what is here in place of a reader's names."""
+    """The lines that are typed for one: with what is here in place of a reader's names.
+
+    Where a page shows the third job of eight, all jobs run. A campaign that has run begins anew.
+    """
+    jobs = range(1, 9) if "--shard 3/8" in line else [3]
     for name, thing in {
         "FOLDER": "broken",
         "ENVIRONMENT": str(OTHER),
@@ -90,12 +150,14 @@ def here(line, port):
         "~/jax-0.10/bin/python": sys.executable,
         "dask scheduler": f"dask scheduler --port {port}",
         "node-1:8786": f"127.0.0.1:{port}",
-        "python tests/": f"python {ROOT}/tests/",
+        "python tests/helpers/": f"python {ROOT}/tests/helpers/",
+        "python tests/scripts/ecosystem": f"python {ROOT}/tests/scripts/ecosystem",
         ".venv/bin/python -m": f"cd {ROOT} && {sys.executable} -m",
         "step_81d3ffa934e5.py": "step_*.py",
+        "--scheduler tcp": "--anew --scheduler tcp",
     }.items():
         line = line.replace(name, thing)
-    return line
+    return [line.replace(" 3/8 ", f" {n}/8 ").replace(" 3.db", f" {n}.db") for n in jobs]
 
 
 @contextmanager
@@ -111,15 +173,48 @@ def in_the_background(line):
 
 
 @pytest.mark.parametrize("lines", TYPED)
-def test_each_line_ends_as_the_page_says(lines, project):
+@pytest.mark.usefixtures("project")
+def test_each_line_ends_as_the_page_says(lines):
     port = free_port()
     with ExitStack() as running:
-        for line in (here(each, port) for each in lines):
+        for line in (typed for each in lines for typed in here(each, port)):
             if line.startswith("dask "):
                 running.enter_context(in_the_background(line))
-                continue
-            done = subprocess.run(
-                ["bash", "-c", line], capture_output=True, text=True, timeout=1500
-            )
-            expected = next((code for begins, code in STATUS.items() if line.startswith(begins)), 0)
-            assert done.returncode == expected, f"{line}\n{done.stdout}{done.stderr}"
+            else:
+                expected = (code for begins, code in STATUS.items() if line.startswith(begins))
+                run(line, expected=next(expected, 0))
+
+
+def run(line, *, expected=0):
+    done = subprocess.run(
+        ["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, timeout=1500
+    )
+    assert done.returncode == expected, f"{line}\n{done.stdout}{done.stderr}"
+
+
+@pytest.fixture
+def slurm(project, monkeypatch):
+    """Have a queue of jobs with room for one: the others wait."""
+    monkeypatch.setenv("PATH", f"{project}/slurm{os.pathsep}{os.environ['PATH']}")
+    for name, text in SLURM.items():
+        program = project / "slurm" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(text)
+        program.chmod(0o755)
+    return project / "slurm"
+
+
+def test_a_campaign_runs_on_a_cluster_of_slurm(slurm):
+    """The script starts the cluster, says what is typed, and ends it at Enter."""
+    [block] = blocks("guide-campaigns.md", "python")
+    with subprocess.Popen(
+        [sys.executable, "-c", block], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as script:
+        said = ""
+        while not said.endswith("; Enter ends the cluster"):
+            said += script.stdout.read(1)
+            assert script.poll() is None, said
+        run(f"constparity campaign nightly.toml {said.partition(';')[0]}")
+        run("constparity campaign nightly.toml --list safe | grep -c step | grep -x 8")
+        script.communicate("\n", 60)
+    assert (script.returncode, (slurm / "started").exists()) == (0, True)

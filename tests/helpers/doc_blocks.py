@@ -21,12 +21,12 @@ LONG = (
     r"pytest (FOLDER )?--constparity",
     r"python tests/scripts/ecosystem_constraints",
     r"\.venv/bin/python -m pytest",
+    r"git clone|pip install|cp -rn|python tests/scripts/jax_tests",
 )
 # Commands that no test types, and why.
 LEFT_OUT = {
     r"make ": "`.ci/run` or `make deep` does",
     r"\.venv/bin/pre-commit install": "it writes into the checkout",
-    r"git clone|pip install|cp -rn|python tests/scripts/jax_tests": "JAX's host",
     r"constparity init": "it asks on a terminal, and test_init.py answers",
 }
 # What may be another text: lines left out, a text left out, a figure that is said so, a time, and

@@ -306,9 +306,23 @@ def test_functions_that_are_marked_and_have_no_name_are_said(tmp_path):
         assert [each.target.rpartition("/")[2] for each in lost] == [
             "marks.py:12:inside_a_list", "marks.py:18:method", "marks.py:22:twice",
         ]  # fmt: skip
-        assert all("give it a name of its own" in each.reason for each in lost)
+        assert all("name of its own in the module" in each.reason for each in lost)
         names = [each.target.rpartition(":")[2] for each in found if each not in lost]
         assert names == ["first", "again", "twice"]
+
+
+def test_each_function_that_a_loop_marks_is_said(tmp_path):
+    file = tmp_path / "loop.py"
+    file.write_text(
+        "from parity_tests import program\nfor n in range(3):\n"
+        "    @program(name=f'step{n}', args=(1.0,))\n    def step(x):\n        return x\n"
+        "for n in range(3):\n    @program(args=(1.0,))\n    def other(x):\n        return x\n"
+    )
+    lost = [each for each in targets.load([str(file)]) if isinstance(each, Unavailable)]
+    assert [each.name for each in lost] == ["step0", "step1", "other"]
+    assert [each.reason.partition(",")[0] for each in lost] == [
+        "it is marked", "it is marked", "it is marked 2 times",
+    ]  # fmt: skip
 
 
 def test_sizes_of_a_program_are_targets(tmp_path):

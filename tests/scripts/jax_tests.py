@@ -514,7 +514,7 @@ def main():
     running = commands.add_parser("run")
     running.add_argument("checkout", type=Path)
     running.add_argument("files", nargs="+")
-    running.add_argument("--out", type=Path, required=True)
+    running.add_argument("--out", type=lambda path: Path(path).resolve(), required=True)
     running.add_argument("--mode", default="jax-both")
     running.add_argument("--most", type=int, default=10**6)
     running.add_argument("--batch", type=int, default=1)

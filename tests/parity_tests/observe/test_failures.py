@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import pytest
 
 from parity_tests.observe.failures import attempt, exception
+from parity_tests.own_packages import CollisionError
 from reports.rows import Check
 
 HOLDS = Check(name="a check", holds=True, statement="it holds")
@@ -73,6 +74,12 @@ def test_a_failure_of_jax_itself_is_told_from_one_of_the_program(filtering):
         jax.config.update("jax_traceback_filtering", before)
     assert not exception(error, "trace").of_jax  # this file's lines are a user's
     assert exception(without_lines_of_users(error), "trace").of_jax
+
+
+def test_a_collision_of_packages_is_no_difference_of_sides():
+    collision = CollisionError("constparity has a package 'engine', and so have you")
+    assert exception(collision, "trace").kind == "unavailable"
+    assert exception(ImportError("no module named 'engine'"), "trace").kind == "exception"
 
 
 def test_a_failure_of_the_tester_is_none_of_jax():
