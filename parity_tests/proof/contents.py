@@ -197,7 +197,7 @@ def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
         if size > 1 and _differs_along(array, axis):
             varying.append(axis)
         else:
-            array = array[(slice(None),) * axis + (slice(0, 1),)]
+            array = array[_along(axis, 0, 1)]
     return Content(name, shape, tuple(varying), _hashed(array))
 
 
@@ -210,11 +210,17 @@ def _differs_along(array: np.ndarray[Any, Any], axis: int) -> bool:
     """Say whether any slice along an axis has other bits than the first one."""
     if array.strides[axis] == 0:
         return False
-    slices = np.moveaxis(array, axis, 0)
-    if array.size > _COMPARED and any(_probes(slices)):
+    first, others = array[_along(axis, 0, 1)], array[_along(axis, 1, None)]
+    if array.size <= _COMPARED:
+        return not _has_equal_bits(others, first)
+    if any(_probes(np.moveaxis(array, axis, 0))):
         return True
-    first = np.broadcast_to(slices[:1], slices[1:].shape)
-    return not all(_has_equal_bits(*pieces) for pieces in _pieces(slices[1:], first))
+    first = np.broadcast_to(first, others.shape)
+    return not all(_has_equal_bits(*pieces) for pieces in _pieces(others, first))
+
+
+def _along(axis: int, start: int, stop: int | None) -> tuple[slice, ...]:
+    return (*(slice(None),) * axis, slice(start, stop))
 
 
 def _probes(slices: np.ndarray[Any, Any]) -> Iterator[bool]:
@@ -240,8 +246,10 @@ def _pieces(
 
 
 def _has_equal_bits(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
+    """Say whether two arrays have the same bits, where one has the shape of a slice of the other."""
     size = one.itemsize
     if size > 8 or one.dtype == bool or _name_of(one.dtype) in _BITS:
+        other = np.broadcast_to(other, one.shape)
         return np.array_equal(_bits(one), _bits(other))
     as_integers = f"u{size}"  # a view, also of elements that do not lie side by side
     return bool((one.view(as_integers) == other.view(as_integers)).all())

@@ -251,13 +251,13 @@ class _Walk:
             repeated = repeated_by(equation, operands, self._repeated)
             if repeated is not None:
                 return [self._repeat(equation, repeated)]
-        elif any(each in self._repeated for each in operands):
+        elif self._repeated and not self._repeated.keys().isdisjoint(operands):
             before = before_repeating(equation, operands, self._repeated)
             if before is not None:
                 repeated, own_params, bases, aval = before
                 base = self._one(equation, own_params, bases, aval)
                 return [self._repeat(equation, replace(repeated, base=base, aval=aval))]
-        params = self._combining(equation) if name in COMBINES else params_of(equation)
+        params = self._alone_of(equation, self._combining if name in COMBINES else params_of)
         return self._made(equation, params, operands)
 
     def _foreign(self, equation: Any, operands: list[Number]) -> list[Number]:
@@ -267,9 +267,10 @@ class _Walk:
 
     def _alone_of(self, equation: Any, make: Callable[[Any], Any]) -> Any:
         """Return what an equation is by itself; the body of a loop asks for it again and again."""
-        if id(equation) not in self._by_itself:
-            self._by_itself[id(equation)] = equation, make(equation)
-        return self._by_itself[id(equation)][1]
+        known = self._by_itself.get(id(equation))
+        if known is None:
+            known = self._by_itself[id(equation)] = equation, make(equation)
+        return known[1]
 
     def _one(self, equation: Any, params: Any, operands: list[Number], aval: Any) -> Number:
         """Return the number of an equation with other params and another type of its result."""

@@ -142,17 +142,18 @@ def live(jaxpr: Any, used: Used) -> Live:
     needed = {id(atom) for atom, is_used in zip(jaxpr.outvars, used, strict=True) if is_used}
     kept = []
     for equation in reversed(jaxpr.eqns):
-        outs = tuple(id(var) in needed for var in equation.outvars)
+        outs = tuple([id(var) in needed for var in equation.outvars])
         if any(outs) or is_effectful(equation):
             kept.append((equation, outs))
             needed.update(map(id, equation.invars))
-    return Live(tuple(reversed(kept)), tuple(id(var) in needed for var in jaxpr.invars))
+    return Live(tuple(reversed(kept)), tuple([id(var) in needed for var in jaxpr.invars]))
 
 
 def is_effectful(equation: Any) -> bool:
     """Say whether an equation does more than compute; to name an axis is no effect."""
-    if equation.primitive.name == "rng_uniform":  # each time another number, which JAX calls pure
-        return True
+    if not equation.effects:
+        # Each time another number, which JAX calls pure.
+        return bool(equation.primitive.name == "rng_uniform")
     return any(type(effect).__name__ != "NamedAxisEffect" for effect in equation.effects)
 
 

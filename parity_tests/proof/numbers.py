@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Number = bytes
 SIZE = 16  # bytes: two of 2**40 different values share a number with a chance of 2**-49
@@ -29,8 +29,7 @@ class UndecidedError(Exception):
     """Something has no rule, so nothing is claimed of the program; the message names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(NamedTuple):
     """An operation that was numbered: its own number, its name, and the numbers of its operands.
 
     `params` is what else its number is made of, one text for each by name; `source` is where it

@@ -86,7 +86,9 @@ LINES = {
     for page in PAGES
     if page.parent.name != "parity_job"
 }
-TYPED = [pytest.param(lines, id=page.stem) for page, lines in LINES.items() if lines]
+TYPED = [pytest.param(page.stem, lines, id=page.stem) for page, lines in LINES.items() if lines]
+# What a reader of a page has, by the fixture that makes it.
+HAS = {"jax_tests": "repository_of_jax", "history": "results", "guide-ci": "results"}
 
 
 @pytest.fixture(scope="module")
@@ -117,24 +119,38 @@ def project(tmp_path, monkeypatch, cache):
         "train.py": SCRIPT,
         "pyproject.toml": "[project]\nname = 'readers'\nversion = '1.0'\n",
         "nightly.toml": SPEC.format(tmp_path / "many.py"),
-        "tests/scripts/jax_tests.py": (ROOT / "tests/scripts/jax_tests.py").read_text(),
-        "docs/jax_tests.toml": (ROOT / "docs/jax_tests.toml").read_text(),
-        "docs/trust/jax_tests.md": "",
-        **TESTS_OF_JAX,
     }.items():
-        Path(name).parent.mkdir(parents=True, exist_ok=True)
-        Path(name).write_text(text)
+        write(tmp_path / name, text)
+    run("git init -q")
+    return tmp_path
+
+
+def write(file, text):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+@pytest.fixture
+def results(project):
+    """Keep a result, and a store with two runs, in the project."""
+    for _ in range(2):
+        run("constparity run my_model.py --store runs.db --report json:result.json")
+
+
+@pytest.fixture
+def repository_of_jax(project, monkeypatch):
+    """Have git find JAX's repository here; a copy of JAX takes the files that its wheel lacks."""
+    for name, text in TESTS_OF_JAX.items():
+        write(project / name, text)
+    for name in ("tests/scripts/jax_tests.py", "docs/jax_tests.toml", "docs/trust/jax_tests.md"):
+        write(project / name, (ROOT / name).read_text())
     shutil.copytree(Path(jax.__file__).parent, "jax")
     run(
-        "git init -q && git -C host/jax init -q && git -C host/jax add . && "
-        "git -C host/jax -c user.name=a -c user.email=a@b commit -qm tests && "
-        "git -C host/jax tag jax-v0.10.2"
+        "cd host/jax && git init -q && git add . && git -c user.name=a -c user.email=a@b commit "
+        "-qm tests && git tag jax-v0.10.2"
     )
-    Path("gitconfig").write_text(
-        f'[url "{tmp_path}/host"]\ninsteadOf = https://github.com/jax-ml\n'
-    )
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "gitconfig"))
-    return tmp_path
+    Path("gitconfig").write_text(f'[url "{project}/host"]\ninsteadOf = https://github.com/jax-ml\n')
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(project / "gitconfig"))
 
 
 def here(line, port):
@@ -172,9 +188,11 @@ def in_the_background(line):
         process.wait(60)
 
 
-@pytest.mark.parametrize("lines", TYPED)
+@pytest.mark.parametrize(("page", "lines"), TYPED)
 @pytest.mark.usefixtures("project")
-def test_each_line_ends_as_the_page_says(lines):
+def test_each_line_ends_as_the_page_says(page, lines, request):
+    if page in HAS:
+        request.getfixturevalue(HAS[page])
     port = free_port()
     with ExitStack() as running:
         for line in (typed for each in lines for typed in here(each, port)):
@@ -197,10 +215,8 @@ def slurm(project, monkeypatch):
     """Have a queue of jobs with room for one: the others wait."""
     monkeypatch.setenv("PATH", f"{project}/slurm{os.pathsep}{os.environ['PATH']}")
     for name, text in SLURM.items():
-        program = project / "slurm" / name
-        program.parent.mkdir(exist_ok=True)
-        program.write_text(text)
-        program.chmod(0o755)
+        write(project / "slurm" / name, text)
+        (project / "slurm" / name).chmod(0o755)
     return project / "slurm"
 
 
