@@ -246,7 +246,7 @@ def _pieces(
 
 
 def _has_equal_bits(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
-    """Say whether two arrays have the same bits, where one has the shape of a slice of the other."""
+    """Say whether two arrays have equal bits, the second one broadcast to the first."""
     size = one.itemsize
     if size > 8 or one.dtype == bool or _name_of(one.dtype) in _BITS:
         other = np.broadcast_to(other, one.shape)
