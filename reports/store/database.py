@@ -8,12 +8,15 @@ be kept.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
+
+from pydantic import ValidationError
 
 from reports.store.columns import VERSION, make_tables
 
@@ -36,7 +39,7 @@ def store_error(path: str | os.PathLike[str], what: str, what_to_do: str) -> Sto
     return StoreError(f"the store {os.fspath(path)!r}: {what}; {what_to_do}")
 
 
-_CHANGED_BY_HAND = "something else has written to it: take a copy of before, or name another file"
+CHANGED_BY_HAND = "something else has written to it: take a copy of before, or name another file"
 
 
 @contextlib.contextmanager
@@ -96,7 +99,7 @@ def check(path: Path) -> int:
         raise store_error(path, "it is a database of another program", "name another file")
     if version < 1:
         what = f"it has version {version}, which no constparity writes"
-        raise store_error(path, what, _CHANGED_BY_HAND)
+        raise store_error(path, what, CHANGED_BY_HAND)
     if version != VERSION:
         raise store_error(
             path,
@@ -199,11 +202,14 @@ _TOLD = {
 
 @contextlib.contextmanager
 def _explained(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what SQLite raises into a `StoreError`."""
+    """Turn what SQLite raises, and what no column can hold, into a `StoreError`."""
     try:
         yield
     except sqlite3.Error as error:
         raise _explanation(path, error) from error
+    except (json.JSONDecodeError, ValidationError) as error:
+        [first, *_] = str(error).splitlines()
+        raise store_error(path, f"a column of it is damaged ({first})", CHANGED_BY_HAND) from error
 
 
 def _explanation(path: str | os.PathLike[str], error: sqlite3.Error) -> StoreError:

@@ -42,8 +42,8 @@ def list_plans(path: Path) -> list[StoredPlan]:
         found = connection.execute(
             "SELECT id, name, digest, whole, total, shard, sides, spec, started, "
             "coalesce(finished, '') AS finished, coverage, rules, libraries FROM plans ORDER BY id"
-        ).fetchall()
-    return [_plan_of(dict(row)) for row in found]
+        )
+        return [_plan_of(dict(row)) for row in found]
 
 
 def _plan_of(row: Mapping[str, Any]) -> StoredPlan:
@@ -224,51 +224,55 @@ def plan_report(
             "coalesce(sum(processor_seconds), 0), coalesce(sum(floor_seconds), 0) FROM tasks "
             "WHERE plan = ?"
         )
-    standings = [_Standing(*row) for row in rows]
-    environments = []
-    labels = labels_of({run: root for run, root, *_ in roots})
-    has_rounds = any(json.loads(settings).get("rounds", "0") != "0" for _, _, settings, _ in roots)
-    for run, root, _, options in roots:
-        own = [each for each in standings if each.run == run]
-        environments.append(
-            PlanEnvironment(
-                label=labels[run],
-                run=run,
-                environment=json_file.campaign_of(root, ()).environment,
-                options=options,
-                states=_counts(own),
-                machines={machine: count for of, machine, count in machines if of == run},
-                versions={text: count for of, text, count in versions if of == run},
-            )
+        standings = [_Standing(*row) for row in rows]
+        environments = []
+        labels = labels_of({run: root for run, root, *_ in roots})
+        has_rounds = any(
+            json.loads(settings).get("rounds", "0") != "0" for _, _, settings, _ in roots
         )
-    count, lost, seconds, processor_seconds, floor_seconds = tasks
-    return PlanReport(
-        name=found.name,
-        digest=found.digest,
-        shard=found.shard,
-        started=found.started,
-        finished=found.finished,
-        sides=found.sides,
-        planned=len(standings),
-        states=_counts(standings),
-        environments=tuple(environments),
-        libraries=found.libraries,
-        causes=tuple(_causes(standings, labels)),
-        broken=broken,
-        differ_from_themselves={
-            _name(each.run, each.name, labels): each.against_itself
-            for each in standings
-            if each.against_itself
-        },
-        not_timed=tuple(_name(run, name, labels) for run, name in untimed) if has_rounds else (),
-        proof=_proof(standings, labels),
-        coverage=found.coverage,
-        tasks=count,
-        tasks_lost=lost,
-        seconds=seconds,
-        processor_seconds=processor_seconds,
-        floor_seconds=floor_seconds,
-    )
+        for run, root, _, options in roots:
+            own = [each for each in standings if each.run == run]
+            environments.append(
+                PlanEnvironment(
+                    label=labels[run],
+                    run=run,
+                    environment=json_file.campaign_of(root, ()).environment,
+                    options=options,
+                    states=_counts(own),
+                    machines={machine: count for of, machine, count in machines if of == run},
+                    versions={text: count for of, text, count in versions if of == run},
+                )
+            )
+        count, lost, seconds, processor_seconds, floor_seconds = tasks
+        return PlanReport(
+            name=found.name,
+            digest=found.digest,
+            shard=found.shard,
+            started=found.started,
+            finished=found.finished,
+            sides=found.sides,
+            planned=len(standings),
+            states=_counts(standings),
+            environments=tuple(environments),
+            libraries=found.libraries,
+            causes=tuple(_causes(standings, labels)),
+            broken=broken,
+            differ_from_themselves={
+                _name(each.run, each.name, labels): each.against_itself
+                for each in standings
+                if each.against_itself
+            },
+            not_timed=tuple(_name(run, name, labels) for run, name in untimed)
+            if has_rounds
+            else (),
+            proof=_proof(standings, labels),
+            coverage=found.coverage,
+            tasks=count,
+            tasks_lost=lost,
+            seconds=seconds,
+            processor_seconds=processor_seconds,
+            floor_seconds=floor_seconds,
+        )
 
 
 def find_plan(

@@ -13,7 +13,12 @@ from reports.output import json_file
 from reports.rows import ANSWER_OF, SCHEMA_VERSION, Campaign, FlipAnswer, ProgramRow
 from reports.rows.history import KEY_METRICS, Commit, StoredProgram, StoredRun, StoredSide
 from reports.store.columns import METRIC_COLUMNS, SAMPLES, unpacked
-from reports.store.database import StoreError, opened_for_reading, store_error
+from reports.store.database import (
+    CHANGED_BY_HAND,
+    StoreError,
+    opened_for_reading,
+    store_error,
+)
 
 _REFERENCE = re.compile(r"last(?:~(\d{1,9}))?|\d{1,18}")
 
@@ -27,6 +32,9 @@ def list_runs(path: Path) -> list[StoredRun]:
         for run, flip, count in connection.execute(counted):
             programs[run] += count
             if flip is not None:
+                if flip not in ANSWER_OF:
+                    what = f"run {run} has a program with the flip {flip!r}, which there is not"
+                    raise store_error(path, what, CHANGED_BY_HAND)
                 answers.setdefault(run, Counter())[ANSWER_OF[flip]] += count
         connection.row_factory = sqlite3.Row
         rows = connection.execute(

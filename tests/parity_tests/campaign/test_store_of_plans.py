@@ -1,5 +1,6 @@
 """A plan in a store: resumed, refused, run again, held to rules, and read."""
 
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,28 @@ def test_a_spec_whose_programs_have_changed_does_not_go_on(begin, tmp_path):
         opened_plan(path, begin(NAMES, whole="other")),
     ):
         pass
+
+
+@pytest.mark.parametrize(
+    ("damage", "asked"),
+    [
+        ("planned SET state = 'odd'", plan_report),
+        ("planned SET broken = '{'", plan_report),
+        ("runs SET settings = '{'", plan_report),
+        ("plans SET sides = 'odd'", list_plans),
+        ("plans SET coverage = '{'", list_plans),
+        ("programs SET flip = 'odd'", list_runs),
+    ],
+)
+def test_a_column_that_something_else_has_changed_is_told(damage, asked, begin, tasks, tmp_path):
+    path = tmp_path / "runs.db"
+    with opened_plan(path, begin(NAMES)) as plan:
+        run_tasks(plan, tasks(NAMES), run)
+        plan.finish()
+    with sqlite3.connect(path) as connection:
+        connection.execute(f"UPDATE {damage}")
+    with pytest.raises(StoreError, match=r"runs.db': .*; something else has written to it"):
+        asked(path)
 
 
 def test_the_rows_of_a_plan_are_a_run_that_history_knows(begin, tasks, tmp_path):
