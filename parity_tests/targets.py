@@ -69,12 +69,14 @@ class MissingImportError(FailedImportError, MissingModuleError):
 class Unavailable:
     """What cannot run: a corpus module without its library, a file, or a function without a name.
 
-    The file cannot be imported, and the function cannot be found in its module again.
+    The file cannot be imported, and the function cannot be found in its module again. `is_missing`
+    says whether a module is not installed, which another environment may have.
     """
 
     name: str
     target: str
     reason: str
+    is_missing: bool = False
 
 
 def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
@@ -191,7 +193,8 @@ def _load_corpus_module(module: str) -> list[Program | Unavailable]:
         if root in ("", "engine", "parity_tests", "reports"):
             raise  # a fault of this project, and no library that is not installed
         short = module.rpartition(".")[2]
-        return [Unavailable(short, module, f"{root} is not installed: {CORPUS_HINT}")]
+        reason = f"{root} is not installed: {CORPUS_HINT}"
+        return [Unavailable(short, module, reason, is_missing=True)]
 
 
 def _load_target(target: str) -> Sequence[Program | Unavailable]:

@@ -206,6 +206,7 @@ def _begin(asked: Asked, found: _Planned) -> PlanBegin:
             text=each.model_copy(update={"directory": directory}).model_dump_json(),
             target=each.target,
             unavailable=each.unavailable,
+            is_missing=each.is_missing,
         )
         for each in _of_shard(asked, plan, programs)
     ]
@@ -372,7 +373,7 @@ def _identity(program: PlannedProgram, home: Path) -> str:
     Its file is known by its digest, and the place in it by the target.
     """
     known = program.model_copy(update={"target": target_from(program.target, home)})
-    return known.model_dump_json(exclude={"source", "recipe", "directory"})
+    return known.model_dump_json(exclude={"source", "recipe", "directory", "is_missing"})
 
 
 def _digest(lines: Sequence[str]) -> str:

@@ -31,8 +31,9 @@ class PlannedProgram(Record):
     """One program in one environment; `place` is its number in the plan.
 
     A generated program has a seed and its number in place of a target, and a depth where one was
-    asked for; a variation has its `recipe`, as JSON. `unavailable` says why it cannot be run. In a
-    store it has the `directory` that its target is of, from the folder of the spec.
+    asked for; a variation has its `recipe`, as JSON. `unavailable` says why it cannot be run, and
+    `is_missing` whether because a module is not installed. In a store it has the `directory` that
+    its target is of, from the folder of the spec.
     """
 
     place: int
@@ -49,6 +50,7 @@ class PlannedProgram(Record):
     summary: str = ""
     tags: tuple[str, ...] = ()
     unavailable: str = ""
+    is_missing: bool = True
     directory: str = ""
 
 
@@ -182,7 +184,8 @@ def _with_unavailable(
         f"corpus {listed.corpus!r} cannot be imported in {listed.label}: {what}; its "
         f"{counted(len(programs), 'program')} {are} unavailable there until it is installed"
     )
-    update = {"environment": listed.label, "unavailable": f"{what}: install it there"}
+    why = f"{what}: install it there"
+    update = {"environment": listed.label, "unavailable": why, "is_missing": True}
     return replace(listed, programs=[each.model_copy(update=update) for each in programs])
 
 
@@ -219,6 +222,7 @@ def _of_corpus(corpus: CorpusSpec, folder: Path, label: str, limits: Limits) -> 
             summary=each.summary,
             tags=each.tags,
             unavailable=each.unavailable or "",
+            is_missing=each.is_missing,
         )
         for each in collected.programs
     ]

@@ -85,7 +85,8 @@ class Rerun(Record):
 class Listed(Record):
     """One program that a target names; `unavailable` says why it cannot be run.
 
-    `digest` is the digest of the file that the program is written in.
+    `is_missing` says whether that is because a module is not installed. `digest` is that of the
+    file that the program is written in.
     """
 
     name: str
@@ -95,6 +96,7 @@ class Listed(Record):
     digest: str = ""
     tags: tuple[str, ...] = ()
     unavailable: str | None = None
+    is_missing: bool = False
 
 
 # The answers.

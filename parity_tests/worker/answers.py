@@ -69,7 +69,8 @@ def list_programs(request: protocol.ListPrograms, desk: Desk) -> Listing:
                 found += targets.load([target])
             except targets.TargetError as error:
                 raised.append(error)
-                found.append(Unavailable(target, target, str(error)))
+                is_missing = isinstance(error, targets.MissingModuleError)
+                found.append(Unavailable(target, target, str(error), is_missing))
     protocol.write(desk.files.imported, json.dumps(users_files(before, *raised)))
     is_wrong = [each for each in raised if not isinstance(each, targets.FailedImportError)]
     missing = [each.module for each in raised if isinstance(each, targets.MissingModuleError)]
@@ -88,7 +89,12 @@ def _listed(each: Program | Unavailable) -> Listed:
     from parity_tests.targets import Unavailable, digest_of
 
     if isinstance(each, Unavailable):
-        return Listed(name=each.name, target=each.target, unavailable=each.reason)
+        return Listed(
+            name=each.name,
+            target=each.target,
+            unavailable=each.reason,
+            is_missing=each.is_missing,
+        )
     return Listed(
         name=each.name,
         target=each.target,

@@ -34,7 +34,7 @@ MEANINGS: Mapping[State, str] = {
     "lost": "the process or the machine of its task was lost each time",
     "unavailable": "cannot be run in its environment, for something is missing there",
     "refused": "generated, and stock JAX raises on it, too",
-    "could not compare": "a side has failed",
+    "could not compare": "a side has failed, or the import of its module",
     "not repeatable": "differs from itself when it runs again",
     "disagree": "our pipeline differs from stock JAX in the same mode",
     "breaks": "the flip changes or breaks it",

@@ -23,6 +23,7 @@ class PlannedText:
     """A planned program as the store has it: `text` is its record, which the store does not read.
 
     `environment` is the place of its environment in the plan, and `target` what loads the program.
+    `unavailable` says why it cannot be run: a module that is not installed, or its own fault.
     """
 
     place: int
@@ -31,6 +32,7 @@ class PlannedText:
     text: str
     target: str = ""
     unavailable: str = ""
+    is_missing: bool = True
 
 
 @dataclass(frozen=True)

@@ -13,14 +13,21 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.rows.fail_rules import FailRule
+from reports.rows.fail_rules import FailRule, parse
 from reports.rows.history import RunBegin
 from reports.rows.plan import STATES, State
 from reports.rows.row import spelled_out
 from reports.store import writing
 from reports.store.columns import NO_RESULT, RESULT, UNTIMED, insert, put, remove
 from reports.store.database import opened_for_writing, store_error, transaction
-from reports.store.plan_records import HELPS, Finished, PlanBegin, StoredPlan, TaskEnd
+from reports.store.plan_records import (
+    HELPS,
+    Finished,
+    PlanBegin,
+    StoredPlan,
+    TaskEnd,
+    broken_without_row,
+)
 from reports.store.plan_report import broken_by_place
 
 NOT_RUN: State = "not run"
@@ -323,7 +330,11 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
             "UPDATE runs SET plan = ?, options = ? WHERE id = ?", (plan, spelled_out(options), run)
         )
         runs.append(run)
+    rules = parse(",".join(begin.rules))
     for each in begin.programs:
+        state = NOT_RUN
+        if each.unavailable:
+            state = "unavailable" if each.is_missing else "could not compare"
         insert(
             connection,
             "planned",
@@ -334,8 +345,9 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
                 "name": spelled_out(each.name),
                 "program": spelled_out(each.text),
                 "target": spelled_out(each.target),
-                "state": "unavailable" if each.unavailable else NOT_RUN,
+                "state": state,
                 "why": spelled_out(each.unavailable),
+                "broken": _listed(broken_without_row(state, rules)),
             },
         )
     return plan

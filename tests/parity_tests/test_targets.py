@@ -248,6 +248,7 @@ def test_no_target_is_the_corpus_and_a_missing_library_a_reason(corpus):
         "needs",
         "planted_package.needs",
         "a_library_that_is_not_installed is not installed: install constparity[corpus]",
+        is_missing=True,
     )
 
 

@@ -25,6 +25,15 @@ from parity_tests.program import program
 def step():
     return jnp.sin, (jnp.float32(1.0),)
 """
+LOOP = """
+from parity_tests.program import program
+
+for n in range(3):
+
+    @program(name=f"step{n}", args=(1.0,))
+    def step(x):
+        return x
+"""
 HERE, OTHER = NamedEnvironment("here"), NamedEnvironment("other", python=Path("other/bin/python"))
 MODELS = CorpusSpec(name="models", targets=("models.py",))
 EMPTY = CorpusSpec(name="empty", targets=("empty.py",))
@@ -63,6 +72,25 @@ def test_what_is_wrong_in_one_environment_alone_is_an_error(tmp_path, lists):
     lists[OTHER.python] = TargetError("importing models.py raised SyntaxError")
     with pytest.raises(SpecError, match=r"corpus 'models' in other: importing .* SyntaxError"):
         plan_of(Spec(corpus=(MODELS,)), tmp_path, [HERE, OTHER])
+
+
+def test_what_cannot_be_found_again_was_not_compared_and_breaks_the_rule(tmp_path):
+    """Another environment cannot have it, so it is not unavailable."""
+    (tmp_path / "models.py").write_text(LOOP)
+    asked = Asked(Spec(corpus=(MODELS,)), tmp_path, tmp_path / "runs.db", (HERE,))
+
+    def run(tasks):
+        return [(each, result(each)) for each in tasks]
+
+    run_campaign(asked, lambda folder, campaign, alone: run)
+    report = plan_report(tmp_path / "runs.db")
+    assert report.states == {"safe": 1, "could not compare": 2}
+    assert [(each.rule, each.programs) for each in report.broken] == [("not-compared", 2)]
+    [cause] = report.causes
+    assert (cause.programs, cause.symptom.partition(",")[0]) == (
+        ("step0", "step1"),
+        "it is marked",
+    )
 
 
 def test_a_corpus_that_is_there_is_run_beside_one_that_is_not(tmp_path, lists):
