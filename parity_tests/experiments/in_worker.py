@@ -54,10 +54,22 @@ Found = TypeVar("Found", CulpritFound, Sweep, Tuning)
 
 @dataclass(frozen=True)
 class _Until:
-    """When a search has to end: at a time of `time.monotonic`, after so many seconds."""
+    """When the search about a target has to end: at a time of `time.monotonic`, after `timeout`."""
 
+    target: str
     timeout: float
     deadline: float
+
+    def left(self) -> float:
+        """Return the seconds that are left. Raises `ExperimentError` where none are."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise self.is_up()
+        return left
+
+    def is_up(self) -> ExperimentError:
+        """Return the error that says that the time is up."""
+        return ExperimentError(f"{self.target}: no result in {self.timeout:g} seconds")
 
 
 class ExperimentError(RuntimeError):
@@ -88,12 +100,12 @@ def find_culprits(
         find_culprits("my_model.py:step", CulpritQuestion(metric="outputs")).arrays
     """
     progress = _with_program_named(target, progress)
-    until = _Until(timeout, time.monotonic() + timeout)
+    until = _Until(target, timeout, time.monotonic() + timeout)
     if question.metric != "outputs":
         return _culprits(FindCulprit(target=target, question=question), until, progress)
     with temporary_folder() as folder:
         progress(0, 0, "does the program repeat itself? two runs on simplified")
-        said = what_changes(target, _SIDE, folder, timeout=timeout)
+        said = what_changes(target, _SIDE, folder, timeout=until.left())
     if said:
         return _none(target, question, "not repeatable", said)
     failed: ProgramFailedError | None = None
@@ -105,7 +117,7 @@ def find_culprits(
     if found.fails or found.verdict not in ("parity", "difference"):
         return found
     progress(0, 0, "what does the flip do? a run on jax-legacy and on jax-simplified")
-    stock = across_stock(target, timeout=timeout)
+    stock = across_stock(target, timeout=until.left())
     if failed is not None and stock.failure is None:
         raise failed
     if stock.failure is None or found.verdict != "parity":
@@ -158,12 +170,12 @@ def _culprits(request: FindCulprit, until: _Until, progress: Progress) -> Culpri
     side: Side = "jax-legacy" if request.stock_failure else _SIDE
     known: tuple[ComparedVariant, ...] = ()
     while True:
-        left = max(until.deadline - time.monotonic(), 0.0)
+        left = until.left()
         asked = request.model_copy(update={"known": known, "seconds": left})
         with temporary_folder() as folder:
             answer = ask(asked, side, folder, Limits(left), progress)
             if isinstance(answer, Lost) and answer.kind == "timeout":
-                raise ExperimentError(f"{request.target}: no result in {until.timeout:g} seconds")
+                raise until.is_up()
             if not isinstance(answer, Lost) or answer.kind != "crash":
                 return _read(request.target, answer)
             more = _compared_before(folder, answer)

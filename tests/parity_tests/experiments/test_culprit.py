@@ -1,6 +1,7 @@
 """The arrays that make a difference by being hoisted are found among those that make none."""
 
 import itertools
+from types import SimpleNamespace
 
 import pytest
 from program_files import line_with, program_file
@@ -10,7 +11,7 @@ from parity_tests.cli import app
 from parity_tests.experiments import culprit, in_worker, interleaved_timing
 from parity_tests.experiments.culprit import _is_beyond
 from parity_tests.experiments.variants import Variants
-from reports.rows.experiments import CulpritQuestion
+from reports.rows.experiments import CulpritFound, CulpritQuestion
 
 
 @pytest.fixture(scope="module")
@@ -261,6 +262,33 @@ def test_a_search_has_a_time_limit(planted, monkeypatch):
     question = CulpritQuestion(metric="outputs")
     with pytest.raises(in_worker.ExperimentError, match=r"no result in 0\.2 seconds"):
         in_worker.find_culprits(f"{planted}:one_folds", question, timeout=0.2)
+
+
+def test_each_stage_of_a_search_has_the_time_that_is_left(monkeypatch):
+    found = CulpritFound(
+        program="step", source="m.py:step", question=CulpritQuestion(metric="outputs"),
+        verdict="difference", candidates=0, variants=0,
+    )  # fmt: skip
+    clock, given = [100.0], []
+
+    def stage(result):
+        def run(*_, timeout=None):
+            given.append(timeout)
+            clock[0] += 4.0
+            return result
+
+        return run
+
+    monkeypatch.setattr(in_worker, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(in_worker, "what_changes", stage(""))
+    monkeypatch.setattr(in_worker, "_culprits", stage(found))
+    monkeypatch.setattr(in_worker, "across_stock", stage(in_worker.AcrossStock(None)))
+    assert (
+        in_worker.find_culprits("m.py:step", found.question, timeout=10.0).verdict == "difference"
+    )
+    assert given == [10.0, None, 2.0]
+    with pytest.raises(in_worker.ExperimentError, match=r"m.py:step: no result in 7 seconds"):
+        in_worker.find_culprits("m.py:step", found.question, timeout=7.0)
 
 
 def test_a_program_that_does_not_repeat_itself_is_told_in_one_sentence(capsys):
