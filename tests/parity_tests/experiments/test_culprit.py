@@ -267,7 +267,7 @@ def test_a_search_has_a_time_limit(planted, monkeypatch):
 def test_each_stage_of_a_search_has_the_time_that_is_left(monkeypatch):
     found = CulpritFound(
         program="step", source="m.py:step", question=CulpritQuestion(metric="outputs"),
-        verdict="difference", candidates=0, variants=0,
+        verdict="difference", reasons=(), candidates=0, variants=0,
     )  # fmt: skip
     clock, given = [100.0], []
 
