@@ -24,10 +24,16 @@ from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
 from reports.rows import Numbers, ProgramNumber
 
-# Settings of JAX that stand in no jaxpr, and decide what is computed all the same.
+# Settings of JAX that stand in no jaxpr, and decide all the same what is computed and how, and
+# whether it fails.
 _SETTINGS = (
-    "jax_default_matmul_precision", "jax_default_prng_impl", "jax_enable_x64",
-    "jax_numpy_dtype_promotion", "jax_threefry_partitionable", "jax_use_shardy_partitioner",
+    "jax_compiler_enable_remat_pass", "jax_debug_infs", "jax_debug_nans", "jax_default_device",
+    "jax_default_matmul_precision", "jax_default_prng_impl", "jax_disable_most_optimizations",
+    "jax_embedded_constants_max_bytes", "jax_enable_x64", "jax_exec_time_optimization_effort",
+    "jax_memory_fitting_effort", "jax_memory_fitting_level", "jax_numpy_dtype_promotion",
+    "jax_optimization_level", "jax_threefry_partitionable", "jax_transfer_guard_device_to_device",
+    "jax_transfer_guard_device_to_host", "jax_transfer_guard_host_to_device",
+    "jax_use_shardy_partitioner",
 )  # fmt: skip
 
 
@@ -119,7 +125,8 @@ def digest_of(digest: Number, options: Mapping[str, Any]) -> str:
 
     Raises `UndecidedError`.
     """
-    settings = tuple(getattr(jax.config, name, None) for name in _SETTINGS)
+    set_here = jax.config.values  # some settings have no attribute
+    settings = tuple(str(getattr(jax.config, name, set_here.get(name))) for name in _SETTINGS)
     return number(digest, encoded(settings), encoded(dict(options))).hex()
 
 

@@ -144,6 +144,8 @@ def _is_numbered(observation: Observation) -> bool:
     found = observation.numbers
     if found is None or not found.is_one_jit or "" not in found.modules:
         return False
+    if not all(each.sha256 for each in observation.arguments):  # nobody knows what they hold
+        return False
     if found.modules[""].callbacks:  # nobody knows which files and variables they read
         return False
     return not (found.tree_undecided or found.jaxpr.undecided or found.modules[""].undecided)

@@ -216,6 +216,17 @@ def test_a_verdict_that_rests_on_a_time_or_tells_lines_that_may_have_moved_is_fo
     assert may_be_taken_over(known, program) == is_taken
 
 
+def test_a_program_with_an_argument_whose_contents_were_not_read_runs_again(kept):
+    _, campaign = kept
+    row = campaign.programs[0]
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=row.digest)
+    [argument] = row.observations[0].arguments
+    unread = argument.model_copy(update={"sha256": ""})
+    large = [each.model_copy(update={"arguments": (unread,)}) for each in row.observations]
+    assert may_be_taken_over(row, program)
+    assert not may_be_taken_over(row.model_copy(update={"observations": tuple(large)}), program)
+
+
 @pytest.mark.parametrize("option", [["--save", "b.json"], ["--store", "b.db"], ["--resume", "b"]])
 def test_an_option_that_needs_arrays_or_times_is_refused(option, capsys, kept):
     path, _ = kept
