@@ -34,11 +34,8 @@ def settings_of(options: CampaignOptions) -> dict[str, str]:
 
         settings_of(CampaignOptions(reload=True))["reload"] == "True"
     """
-    variables = setup_of(options).variables
-    return {
-        **{name: str(getattr(options, name)) for name in _OPTIONS},
-        **{name: each for name, each in variables.items() if not name.startswith("CONSTPARITY_")},
-    }
+    given = {name: str(getattr(options, name)) for name in _OPTIONS}
+    return {**given, **setup_of(options).variables}
 
 
 def unchanged_since(kept: Path, context: Context) -> dict[str, ProgramRow]:

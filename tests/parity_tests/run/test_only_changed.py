@@ -181,12 +181,18 @@ def test_nothing_is_taken_over_from_what_was_measured_otherwise(kept, tmp_path, 
     assert said_of(path, campaign, **now) == [f"nothing is taken over from {path}: {why}"]
 
 
-def test_variables_that_jax_and_xla_read_are_settings(kept, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("JAX_DEFAULT_MATMUL_PRECISION", "highest"),
+        ("CONSTPARITY_EMBEDDED_CONSTANTS_MAX_BYTES", "1000000"),
+    ],
+)
+def test_variables_that_jax_xla_and_the_engine_read_are_settings(kept, monkeypatch, name, value):
     path, campaign = kept
-    monkeypatch.setenv("JAX_DEFAULT_MATMUL_PRECISION", "highest")
+    monkeypatch.setenv(name, value)
     assert said_of(path, campaign) == [
-        f"nothing is taken over from {path}: it was measured otherwise: "
-        "JAX_DEFAULT_MATMUL_PRECISION unset and highest"
+        f"nothing is taken over from {path}: it was measured otherwise: {name} unset and {value}"
     ]
 
 
