@@ -357,8 +357,7 @@ def whole_of(
         for each in plan.environments
     ]
     what += [file for each in plan.environments for file in each.imported]
-    variables = sorted(variables_of_figures().items())
-    what += [f"{name}={each}" for name, each in variables if not name.startswith("CONSTPARITY_")]
+    what += [f"{name}={each}" for name, each in sorted(variables_of_figures().items())]
     what += [_identity(each, homes[each.corpus]) for each in programs]
     own = _digest(what)
     if last.partition(" ")[0] == own:

@@ -166,8 +166,10 @@ def number(
             proof = None
             with compile_cache.compiled_with_a_folder() as compiled_in_trace:
                 made = stages.trace(built, on_traced)
-                with clock("number"), jax_defaults():
-                    numbers, facts = numbers_of(made), made.facts
+                with clock("number"):
+                    numbers = numbers_of(made)
+                    with jax_defaults():
+                        facts = made.facts
                 jaxpr = numbers.jaxpr
                 tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
                 tells = tells and not captured_in_other_bodies(made.closed)

@@ -29,6 +29,23 @@ _SETTINGS = (
     "jax_default_matmul_precision", "jax_default_prng_impl", "jax_enable_x64",
     "jax_numpy_dtype_promotion", "jax_threefry_partitionable", "jax_use_shardy_partitioner",
 )  # fmt: skip
+# Those that decide how it is computed, or whether it fails, and what they are unless they are set.
+# A release that lacks one, or has None for it, does as the others.
+_UNLESS_SET = {
+    "jax_compiler_enable_remat_pass": "True",
+    "jax_debug_infs": "False",
+    "jax_debug_nans": "False",
+    "jax_default_device": "None",
+    "jax_disable_most_optimizations": "False",
+    "jax_embedded_constants_max_bytes": "32",
+    "jax_exec_time_optimization_effort": "0.0",
+    "jax_memory_fitting_effort": "0.0",
+    "jax_memory_fitting_level": "O2",
+    "jax_optimization_level": "UNKNOWN",
+    "jax_transfer_guard_device_to_device": "None",
+    "jax_transfer_guard_device_to_host": "None",
+    "jax_transfer_guard_host_to_device": "None",
+}
 
 
 def numbers_of(traced: Traced) -> Numbers:
@@ -120,7 +137,11 @@ def digest_of(digest: Number, options: Mapping[str, Any]) -> str:
     Raises `UndecidedError`.
     """
     settings = tuple(getattr(jax.config, name, None) for name in _SETTINGS)
-    return number(digest, encoded(settings), encoded(dict(options))).hex()
+    values = jax.config.values  # some settings have no attribute
+    told = {name: str(values.get(name)) for name in _UNLESS_SET}
+    others = {name: now for name, now in told.items() if now not in ("None", _UNLESS_SET[name])}
+    parts = (encoded(settings), encoded(dict(options)), *([encoded(others)] if others else []))
+    return number(digest, *parts).hex()
 
 
 def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNumber:

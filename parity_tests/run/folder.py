@@ -22,12 +22,17 @@ from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.kept_files import finished
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Listed, Listing, Record, as_bytes, to_json, write
-from parity_tests.processes.side_environment import environment_of
+from parity_tests.processes.side_environment import CACHE_OFF, environment_of
 from parity_tests.processes.side_runs import was_killed
 from parity_tests.run.options import CampaignOptions, side_with_hazards
 from reports.rows import SCHEMA_VERSION
 
-_VARIABLES = ("JAX_", "XLA_FLAGS", "CONSTPARITY_", "PYTHONHASHSEED")
+# Others of CONSTPARITY_* are folders of this machine, or secret.
+_VARIABLES = (
+    "JAX_", "XLA_FLAGS", "PYTHONHASHSEED", CACHE_OFF, "CONSTPARITY_CONSTANT_POLICY",
+    "CONSTPARITY_DEDUPLICATE_CONSTANTS", "CONSTPARITY_EMBEDDED_CONSTANTS_MAX_BYTES",
+    "CONSTPARITY_PRECOMPUTE_CONSTANTS", "CONSTPARITY_STRICT_PLACEMENT",
+)  # fmt: skip
 _NONE_OF_THEM = "JAX_COMPILATION_CACHE"  # a folder of this machine, and no side reads it
 
 

@@ -34,11 +34,8 @@ def settings_of(options: CampaignOptions) -> dict[str, str]:
 
         settings_of(CampaignOptions(reload=True))["reload"] == "True"
     """
-    variables = setup_of(options).variables
-    return {
-        **{name: str(getattr(options, name)) for name in _OPTIONS},
-        **{name: each for name, each in variables.items() if not name.startswith("CONSTPARITY_")},
-    }
+    given = {name: str(getattr(options, name)) for name in _OPTIONS}
+    return {**given, **setup_of(options).variables}
 
 
 def unchanged_since(kept: Path, context: Context) -> dict[str, ProgramRow]:
@@ -143,6 +140,8 @@ def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
 def _is_numbered(observation: Observation) -> bool:
     found = observation.numbers
     if found is None or not found.is_one_jit or "" not in found.modules:
+        return False
+    if not all(each.sha256 for each in observation.arguments):  # nobody knows what they hold
         return False
     if found.modules[""].callbacks:  # nobody knows which files and variables they read
         return False

@@ -38,6 +38,7 @@ from parity_tests.run.only_changed import (
 )
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.repeats import find_unrepeatable
+from parity_tests.targets import digest_of
 from reports.rows import Campaign, ProgramRow
 from reports.rows.history import Commit, RunBegin
 from reports.store import writing
@@ -186,7 +187,11 @@ def _judged(context: Context, passes: Sequence[Pass], provenance: tuple[str, ...
     return Campaign(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         environment=context.collected.environment,
-        provenance=(*provenance, *(_waiting(context) if context.options.steady_calls else ())),
+        provenance=(
+            *provenance,
+            *_saved_since(context.collected),
+            *(_waiting(context) if context.options.steady_calls else ()),
+        ),
         settings=settings_of(context.options),
         sides=context.options.sides,
         programs=rows,
@@ -194,6 +199,18 @@ def _judged(context: Context, passes: Sequence[Pass], provenance: tuple[str, ...
         not_run=tuple(
             each.name for number, each in enumerate(drafts) if not context.is_told(number)
         ),
+    )
+
+
+def _saved_since(collected: Collected) -> tuple[str, ...]:
+    """Say which files of the user have changed since the programs were listed."""
+    read = collected.listing.imported
+    saved = [os.path.relpath(each) for each in read if digest_of(Path(each)) != read[each]]
+    if not saved:
+        return ()
+    return (
+        f"{', '.join(saved)} changed during the run: sides may have run different texts, and "
+        "differ by these alone; run again",
     )
 
 

@@ -222,7 +222,7 @@ def test_programs_are_known_by_what_they_are(change, is_the_same):
     [
         ("models.py", False), ("helper.py", False), ("beside.py", True),
         ("XLA_FLAGS", False), ("JAX_ENABLE_X64", False), ("CONSTPARITY_TEST", True),
-        ("JAX_COMPILATION_CACHE_DIR", True),
+        ("JAX_COMPILATION_CACHE_DIR", True), ("CONSTPARITY_CONSTANT_POLICY", False),
     ],
 )  # fmt: skip
 def test_files_that_are_imported_and_variables_belong_to_programs(

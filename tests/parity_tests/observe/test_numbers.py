@@ -32,6 +32,42 @@ def test_another_platform_is_lowered_under_the_users_settings(monkeypatch):
     assert found.numbers.modules["tpu"].undecided == "not needed here"
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("jax_debug_nans", True),
+        ("jax_default_matmul_precision", "highest"),
+        ("jax_disable_most_optimizations", True),
+        ("jax_embedded_constants_max_bytes", 10**9),
+        ("jax_optimization_level", "O0"),
+    ],
+)
+def test_settings_are_in_both_numbers_whether_a_program_runs_or_not(name, value):
+    def digests(made):
+        return made.numbers.jaxpr.digest, made.numbers.modules[""].digest
+
+    program, before = load_one(PROGRAM), jax.config.values[name]
+    plain = digests(measure.number(program, "jax-legacy"))
+    jax.config.update(name, value)
+    try:
+        numbered = digests(measure.number(program, "jax-legacy"))
+        measured = digests(measure.measure(program, "jax-legacy").observation)
+    finally:
+        jax.config.update(name, before)
+    assert numbered == measured
+    assert not {*numbered} & {*plain}
+
+
+def test_settings_as_jax_has_them_say_nothing(monkeypatch):
+    """So that releases which lack one, or have None for it, have equal numbers."""
+    digest = numbers.digest_of(b"program", {})
+    assert digest == "5c569b5c71000454a16921fdbd588576"
+    without = {**jax.config.values, "jax_memory_fitting_effort": None}
+    del without["jax_embedded_constants_max_bytes"]
+    monkeypatch.setattr(type(jax.config), "values", without)
+    assert numbers.digest_of(b"program", {}) == digest
+
+
 @pytest.mark.parametrize(("by_calls", "answer"), [("", "refuted"), ("c", "parted")])
 def test_effects_of_calls_that_are_not_expanded_refute_nothing(by_calls, answer):
     def observed(side, effects):

@@ -16,6 +16,7 @@ from full_disk import FULL_DISK
 from program_files import program_file
 from waiting import alive, await_
 
+import engine
 from parity_tests.evidence.folder_layout import ProgramFiles
 from parity_tests.evidence.saved import Saved
 from parity_tests.processes.kept_files import finish
@@ -179,6 +180,15 @@ def test_what_was_measured_otherwise_is_refused(tmp_path, monkeypatch):
     assert variables["XLA_FLAGS"] == "--of_the_user"
     assert variables["JAX_ENABLE_X64"] == "1"
     assert variables["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "0"
+
+
+def test_figures_depend_on_all_settings_of_the_engine_but_its_flag_and_on_no_secret(monkeypatch):
+    names = {name for name in dir(engine.config) if not name.startswith("_")} - {"update"}
+    settings = {f"CONSTPARITY_{name.upper()}" for name in names}
+    for name in (*settings, "CONSTPARITY_TOKEN"):
+        monkeypatch.setenv(name, "a value")
+    kept = {name for name, value in Setup(timeout=1).variables.items() if value == "a value"}
+    assert kept == settings - {"CONSTPARITY_USE_SIMPLIFIED_CONSTANTS"}
 
 
 @pytest.mark.parametrize(

@@ -181,12 +181,18 @@ def test_nothing_is_taken_over_from_what_was_measured_otherwise(kept, tmp_path, 
     assert said_of(path, campaign, **now) == [f"nothing is taken over from {path}: {why}"]
 
 
-def test_variables_that_jax_and_xla_read_are_settings(kept, monkeypatch):
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("JAX_DEFAULT_MATMUL_PRECISION", "highest"),
+        ("CONSTPARITY_EMBEDDED_CONSTANTS_MAX_BYTES", "1000000"),
+    ],
+)
+def test_variables_that_jax_xla_and_the_engine_read_are_settings(kept, monkeypatch, name, value):
     path, campaign = kept
-    monkeypatch.setenv("JAX_DEFAULT_MATMUL_PRECISION", "highest")
+    monkeypatch.setenv(name, value)
     assert said_of(path, campaign) == [
-        f"nothing is taken over from {path}: it was measured otherwise: "
-        "JAX_DEFAULT_MATMUL_PRECISION unset and highest"
+        f"nothing is taken over from {path}: it was measured otherwise: {name} unset and {value}"
     ]
 
 
@@ -214,6 +220,17 @@ def test_a_verdict_that_rests_on_a_time_or_tells_lines_that_may_have_moved_is_fo
     program = Listed(name=row.name, target=row.target, source=row.source, digest=digest)
     known = row.model_copy(update={"flip": flip, "digest": "same"})
     assert may_be_taken_over(known, program) == is_taken
+
+
+def test_a_program_with_an_argument_whose_contents_were_not_read_runs_again(kept):
+    _, campaign = kept
+    row = campaign.programs[0]
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=row.digest)
+    [argument] = row.observations[0].arguments
+    unread = argument.model_copy(update={"sha256": ""})
+    large = [each.model_copy(update={"arguments": (unread,)}) for each in row.observations]
+    assert may_be_taken_over(row, program)
+    assert not may_be_taken_over(row.model_copy(update={"observations": tuple(large)}), program)
 
 
 @pytest.mark.parametrize("option", [["--save", "b.json"], ["--store", "b.db"], ["--resume", "b"]])

@@ -55,6 +55,25 @@ def test_each_side_has_its_ledger_and_the_program_its_hazards(rows):
     assert [hazard.kind for hazard in rows["other_value"].hazards] == ["reads the flag"]
 
 
+@pytest.mark.parametrize("saved", ["model.py", "helper.py", ""])
+def test_a_file_that_is_saved_during_the_run_is_told(tmp_path, monkeypatch, saved):
+    (tmp_path / "helper.py").write_text("FACTOR = 2\n")
+    (tmp_path / "model.py").write_text(
+        "import helper\nfrom parity_tests import program\n\n"
+        "@program(args=(1.0,))\ndef scaled(x):\n    return x * helper.FACTOR\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    def save(context):
+        if saved:
+            (tmp_path / saved).write_text(f"{(tmp_path / saved).read_text()}# saved\n")
+
+    options = CampaignOptions(sides=("jax-legacy",), steady_calls=0)
+    told = run.run(["model.py"], options, first=save).provenance
+    files = [each.partition(" changed during the run: ")[0] for each in told]
+    assert files == ([saved] if saved else [])
+
+
 def test_a_program_that_ends_its_process_has_its_hazards_all_the_same():
     file = program_file("ends_its_process")
     options = CampaignOptions(sides=("legacy", "jax-legacy"), steady_calls=0, timeout=30)
