@@ -214,7 +214,7 @@ def campaign(
         complain(f"{error}; {what_to_do}")
         context.obj.code = Exit.INTERNAL_ERROR
     except KeyboardInterrupt:
-        interrupted(context, f"; {file} has what was finished, and the same command goes on")
+        interrupted(context, f"; {file} has the tasks that had ended, and the same command goes on")
 
 
 def conclude_plan(

@@ -58,8 +58,10 @@ def _print_ledger(console: Console, row: ProgramRow, sides: tuple[Side, ...]) ->
     ledger = capped_table(ledger_view.ledger(row, sides), _CAPS)
     if ledger.rows:
         print_ledger(console, ledger, sides)
-    else:
+    elif any(each.failure is None for each in row.observations):
         console.print("    no captured arrays", highlight=False)
+    else:
+        console.print("    captured arrays: not known, for no side ran", highlight=False)
     if ledger.notice:
         console.print(f"    {ledger.notice}", highlight=False)
 

@@ -33,8 +33,8 @@ def headline(sites: Sites) -> str:
     Example::
 
         headline(sites) == (
-            "sites: 8 captured arrays of 1.1 MiB at 3 lines; legacy inlines 10 copies of 4.1 MiB "
-            "into 4 programs"
+            "sites: 8 captured arrays at 3 lines, 1.1 MiB in all; legacy inlines 10 copies, "
+            "4.1 MiB in all, into 4 programs"
         )
     """
     found = sites.captured
@@ -50,7 +50,8 @@ def headline(sites: Sites) -> str:
         for sizes in zip(*((each.all_bytes, each.copied_bytes) for each in found), strict=True)
     )
     return (
-        f"sites: {arrays} of {size} at {lines}; legacy inlines {copies} of {copied} into {programs}"
+        f"sites: {arrays} at {lines}, {size} in all; legacy inlines {copies}, {copied} in all, "
+        f"into {programs}"
     )
 
 

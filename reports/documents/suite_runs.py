@@ -27,8 +27,8 @@ from reports.views.texts import counted
 
 # The processes of stock JAX show no programs, so what a test differs by is not known here.
 WHAT_HELPS = (
-    "why, and what helps: pytest --constparity=prove on these tests names captured arrays; "
-    "constparity lint names code that reads jaxprs or JAX's flag"
+    "why, and what helps: --constparity-bisect=1 finds the line; constparity lint names code that "
+    "reads jaxprs or JAX's flag; pytest --constparity=prove on these tests names captured arrays"
 )
 
 

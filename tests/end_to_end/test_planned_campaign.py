@@ -101,7 +101,9 @@ def test_a_campaign_that_is_killed_and_interrupted_goes_on_and_each_program_is_t
     interrupted.send_signal(signal.SIGINT)
     errors = interrupted.communicate()[1]
     assert interrupted.returncode == 130
-    assert "interrupted; small.db has what was finished, and the same command goes on" in errors
+    assert (
+        "interrupted; small.db has the tasks that had ended, and the same command goes on" in errors
+    )
 
     before = len(done(folder))
     again = start(folder, "--report", "comment:comment.md", "--report", "html:page.html")

@@ -202,6 +202,18 @@ def test_explain_prints_ledger_and_hazards_and_exits_as_run_does(canned, capsys)
     assert "no captured arrays" in out  # other_value
 
 
+def test_explain_of_a_program_that_no_side_traced_knows_no_arrays(tmp_path, capsys):
+    file = tmp_path / "raises.py"
+    file.write_text(
+        "import jax.numpy as jnp\nfrom parity_tests import program\nw = jnp.ones((4, 3))\n"
+        "@program(args=(jnp.ones(5),))\ndef step(x):\n    return x @ w\n"
+    )
+    app.main(["explain", f"{file}:step"])
+    out = capsys.readouterr().out
+    assert "captured arrays: not known, for no side ran" in out
+    assert "no captured arrays" not in out
+
+
 def test_explain_needs_a_target(capsys):
     assert app.main(["explain"]) == 4
     assert "TARGET" in capsys.readouterr().err

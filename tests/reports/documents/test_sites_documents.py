@@ -31,8 +31,8 @@ SITES = Sites(
 
 def test_what_a_command_captured_as_markdown() -> None:
     assert render_report("md", SITES) == (
-        "# constparity: sites: 3 captured arrays of 32.1 KiB at 2 lines; legacy inlines 7 copies "
-        "of 96.1 KiB into 4 programs\n"
+        "# constparity: sites: 3 captured arrays at 2 lines, 32.1 KiB in all; legacy inlines 7 "
+        "copies, 96.1 KiB in all, into 4 programs\n"
         "\n"
         "- python 'a b.py': exit status 1, after 10 s; 2 processes with JAX 0.10.2\n"
         "- The command failed or was interrupted: it may capture more\n"
