@@ -3,6 +3,7 @@
 Nothing of this project is imported before the fork, and no device is asked for.
 """
 
+import gc
 import json
 import os
 import signal
@@ -25,6 +26,7 @@ forked_pytest.serve()
 
 def serve():
     """Run what each line of the standard input says; answer with its process, then its status."""
+    gc.freeze()
     for line in sys.stdin:
         run = json.loads(line)
         process = os.fork()
