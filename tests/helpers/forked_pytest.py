@@ -19,7 +19,8 @@ import pytest
 SERVER = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-import jax.numpy, jinja2, pydantic, forked_pytest
+import jax.interpreters.mlir, jax.numpy, jinja2, pydantic, forked_pytest
+jax.interpreters.mlir.make_ir_context()  # which imports what JAX does when it first lowers
 forked_pytest.serve()
 """
 
