@@ -78,6 +78,17 @@ def _workers(request, _forks):
         yield
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _short_collections():
+    """Have no collection of garbage look at what earlier modules left, and no search for leaks.
+
+    JAX's own looks at each object of the process many times.
+    """
+    yield
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture
 def interruptible():
     """Let child processes heed SIGINT, which a shell has its background processes ignore."""

@@ -1,7 +1,8 @@
 """A process that reports when pytest's own process dies: by a signal, or out of memory.
 
 It waits at the end of a pipe. pytest's process says that it ends, or the pipe closes without a
-word; then the journals hold all that was finished, and the test that was running.
+word; then the journals hold all that was finished, and the test that was running. It imports what
+takes time only then.
 """
 
 from __future__ import annotations
@@ -17,11 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import parity_tests
-from reports.rows.row import Side
-from reports.views.texts import visible
 
 if TYPE_CHECKING:
     from reports import ReportRequest
+    from reports.rows import Side
 
 _ENDS = b"ends"
 _LOOK_SECONDS = 5.0
@@ -83,6 +83,7 @@ def main(folder: Path, mode: str, sees: Side, asked: Sequence[str]) -> None:
     from parity_tests.suites.journal import merged
     from parity_tests.suites.messages import summary_lines
     from parity_tests.suites.reporting import requested, written
+    from reports.views.texts import visible
 
     result = merged(folder, mode, sees)
     died = "the process of the tests died: lists of known differences and a baseline do not count"
@@ -134,4 +135,4 @@ def why_it_died(most: int, limit: int | None) -> str:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2], cast(Side, sys.argv[3]), sys.argv[4:])
+    main(Path(sys.argv[1]), sys.argv[2], cast("Side", sys.argv[3]), sys.argv[4:])

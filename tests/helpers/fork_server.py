@@ -28,6 +28,9 @@ def main(entry, packages, side, control):
 
     handling.prepare("run jobs", side)
     handling.prepare("serve reruns", side)
+    from jax.interpreters import mlir
+
+    mlir.make_ir_context()  # which imports what JAX does when it first lowers
     with socket.socket(fileno=int(control)) as requests:
         request = _serve(requests)
     if request is not None:

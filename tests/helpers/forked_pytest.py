@@ -3,6 +3,7 @@
 Nothing of this project is imported before the fork, and no device is asked for.
 """
 
+import gc
 import json
 import os
 import signal
@@ -18,13 +19,15 @@ import pytest
 SERVER = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-import jax.numpy, jinja2, pydantic, forked_pytest
+import jax.interpreters.mlir, jax.numpy, jinja2, pydantic, forked_pytest
+jax.interpreters.mlir.make_ir_context()  # which imports what JAX does when it first lowers
 forked_pytest.serve()
 """
 
 
 def serve():
     """Run what each line of the standard input says; answer with its process, then its status."""
+    gc.freeze()
     for line in sys.stdin:
         run = json.loads(line)
         process = os.fork()

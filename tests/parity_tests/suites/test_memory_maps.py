@@ -25,6 +25,16 @@ def test_the_listener_starts_beside_a_module_of_the_users(tmp_path, monkeypatch)
     assert (listener.process.returncode, (tmp_path / "said").read_text()) == (0, "")
 
 
+def test_the_listener_imports_no_records_where_nobody_dies(tmp_path, monkeypatch):
+    monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")
+    with open(tmp_path / "said", "wb") as said:
+        last_words.Listener.start(tmp_path, "both", "legacy", said.fileno(), ()).dismiss()
+    lines = (tmp_path / "said").read_text().splitlines()
+    imported = {line.rpartition("|")[2].strip() for line in lines}
+    assert "parity_tests.program" in imported
+    assert imported.isdisjoint({"reports.rows", "pydantic"})
+
+
 def test_the_last_words_of_a_process_name_its_memory_maps(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(last_words, "wait_for_end", lambda pipe, process: (b"", 64_900))
     monkeypatch.setattr("parity_tests.suites.last_words.allowed", lambda: 65_530)

@@ -62,6 +62,22 @@ def test_modules_that_were_there_before_the_plugin_are_named(suite):
         assert f"{name} was imported before the plugin: functions that it had jitted" in run.output
 
 
+def test_pytest_rewrites_no_assertion_of_what_the_plugin_imports(suite):
+    """pytest would, of the package that a plugin is in; it takes longer than the imports."""
+    marks = "import pytest\npytest.register_assert_rewrite('parity_tests')\n"
+    suite.write(marks, head="", name="marks_ours.py")
+    tests = """
+    import sys
+    from importlib.machinery import SourceFileLoader
+
+
+    def test_loader():
+        assert type(sys.modules["parity_tests.suites.journal"].__loader__) is SourceFileLoader
+    """
+    run = suite.write(tests).run("-pmarks_ours", "--constparity=both")
+    assert run.outcomes == {"passed": 1}, run.output
+
+
 def test_a_test_may_put_something_in_the_place_of_jax(suite):
     tests = """
     import sys
