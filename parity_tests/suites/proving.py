@@ -95,7 +95,7 @@ class Prover:
             found = known or proved(trace)
         except Exception as error:  # noqa: BLE001
             found = _undecided(f"proving it raised {named(error)}")
-        proof = _contract(trace, found)
+        proof = _contract(trace, found, captures=seen.row.captured > 0)
         self._recorder.proved(seen, proof)
         if any(each.is_broken_by(proof) for each in self._rules):
             self._recorder.differs(_difference(seen, trace, proof))
@@ -167,11 +167,11 @@ def _expanded(trace: StockTrace) -> tuple[Any, str]:
         return closed, f"what its hijax primitives capture is not known: {named(error)}"
 
 
-def _contract(trace: StockTrace, found: Claim) -> ProgramProof:
-    """Return a claim, with what may break for these arguments."""
+def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProof:
+    """Return a claim, with what may break for these arguments where the program captures arrays."""
     closed, unknown = _expanded(trace)
     reservations = tuple(filter(None, ("" if trace.executes else _DERIVED, unknown)))
-    if not captured_arrays(closed):
+    if not captures:
         return ProgramProof(answer=found.answer, claims=(found,), reservations=reservations)
     # The user's own arrays, for it counts who holds them: the second trace has copies.
     simplified = pipeline_of("simplified").normalize(closed)
