@@ -14,7 +14,13 @@ from rich.markup import escape
 from rich.table import Table
 
 from parity_tests.cli.reasons_once import told_once
-from parity_tests.cli.run_view import indented, print_flip, print_headline, print_measured
+from parity_tests.cli.run_view import (
+    indented,
+    print_flip,
+    print_headline,
+    print_measured,
+    print_tracebacks,
+)
 from parity_tests.cli.terminal import FLIP_STYLES, LETTERS, STYLES, TONE_STYLES, say
 from reports import document as cells
 from reports.output.caps import Caps, capped_table
@@ -51,6 +57,7 @@ def print_explanation(console: Console, campaign: Campaign, *, details: int = 1)
         if details > 1:
             for reason in told_once(row.reasons, row.flip, in_full=True):
                 say(console, f"    {indented(reason)}")
+        print_tracebacks(console, row)
         console.print()
 
 

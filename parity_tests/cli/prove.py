@@ -145,6 +145,7 @@ def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
             terminal.say(console, f"{program.name}: {state_of(program)}")
             for reason in reasons_of(program) if details else ():
                 terminal.say(console, f"    {reason}")
+            terminal.say_traceback(console, program.traceback)
 
 
 def _print_numbers(proofs: Proofs) -> None:

@@ -22,9 +22,11 @@ from parity_tests.cli.terminal import (
     STYLES,
     TONE_STYLES,
     say,
+    say_traceback,
     say_wrapped,
 )
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.exception_texts import without_ids
 from parity_tests.judge.findings import what_it_changed
 from reports.document import WORST_FIRST
 from reports.rows import (
@@ -47,7 +49,7 @@ from reports.views import growth, measured
 from reports.views.flip import TONES
 from reports.views.ledger import place
 from reports.views.program import MARKS
-from reports.views.texts import counted, cut, visible
+from reports.views.texts import counted, cut, failed, visible
 
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
     "faster", "slower", "equivalent", "inconclusive", "not measured",
@@ -77,9 +79,11 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     for row in programs:
         if details > 1 or _is_worth_reading(row):
             _print_reasons(console, row, notes=details > 1)
-            continue
-        for remark in filter(None, (_fails_today(row.flip), what_it_changed(row.observations))):
-            say(console, f"{row.name} ({row.source}): {remark}")
+        else:
+            remarks = _fails_today(row.flip), what_it_changed(row.observations)
+            for remark in filter(None, remarks):
+                say(console, f"{row.name} ({row.source}): {remark}")
+        print_tracebacks(console, row)
     _print_times(console, campaign)
     for line in growth.lines([("", campaign)]):
         say(console, line)
@@ -120,6 +124,16 @@ def print_failing(console: Console, campaign: Campaign, names: Container[str]) -
         [reason, *_] = [*reasons, *row.reasons, ""]
         why = f": {cut(' '.join(reason.split()), _LENGTH_OF_REASON)}" if reason else ""
         say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}{why}")
+        print_tracebacks(console, row)
+
+
+def print_tracebacks(console: Console, row: ProgramRow) -> None:
+    """Print, with --debug, the traceback of each failure, once for sides that fail alike."""
+    alike: dict[str, str] = {}
+    for failure in filter(None, (each.failure for each in row.observations)):
+        alike.setdefault(without_ids(failed(failure)), failure.traceback)
+    for traceback in alike.values():
+        say_traceback(console, traceback)
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:

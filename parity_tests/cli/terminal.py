@@ -23,6 +23,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from parity_tests.cli.exit_codes import TRACEBACKS
 from parity_tests.run.estimates import spoken
 from reports.document import Tone
 from reports.rows import Side
@@ -95,6 +96,13 @@ def say(console: Console, text: str, style: str = "") -> None:
     console.print(
         visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True
     )
+
+
+def say_traceback(console: Console, text: str) -> None:
+    """Print the traceback of a program below its reasons, where --debug asks for it."""
+    if TRACEBACKS.get():
+        for line in text.splitlines():
+            say(console, f"    {line}")
 
 
 def on_one_line(text: str) -> str:
