@@ -87,18 +87,22 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     _print_times(console, campaign)
     for line in growth.lines([("", campaign)]):
         say(console, line)
-    _print_totals(console, campaign)
+    if campaign.headline.flip:
+        _print_totals(console, campaign)
 
 
 def print_headline(console: Console, campaign: Campaign, *, gains: bool = False) -> None:
     """Print whether the default may be flipped, and how our pipelines stand to stock JAX.
 
-    With `gains`, what gets faster or smaller comes third. And where two saved campaigns come from,
-    if they were not measured alike.
+    Where no flip was judged, the number of programs with each verdict comes first. With `gains`,
+    what gets faster or smaller comes third. And where two saved campaigns come from, if they were
+    not measured alike.
     """
     headline = campaign.headline
-    style = ANSWER_STYLES[headline.flip] if headline.flip else ""
-    say_wrapped(console, headline.question, style)
+    if headline.flip:
+        say_wrapped(console, headline.question, ANSWER_STYLES[headline.flip])
+    else:
+        _print_totals(console, campaign)
     say_wrapped(console, headline.agreement)
     if gains and headline.proof:
         say_wrapped(console, headline.proof)
