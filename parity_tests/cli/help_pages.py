@@ -30,11 +30,12 @@ _ALL = "constparity.help_all"  # in the `meta` of a context: the rare options ar
 _WIDEST_NAMES = 26  # of options; what is wider has a line of its own
 
 
-# What other tools call a command of ours.
+# What other tools call a command of ours, or an option.
 _CALLED_ELSEWHERE = {
     "check": ("run", "prove"),
     "ci": ("init",),
     "diff": ("compare",),
+    "help": ("--help",),
     "html": ("report",),
     "minimize": ("reduce",),
     "pytest": ("bisect", "sites"),
@@ -69,7 +70,8 @@ class Group(TyperGroup):
         """Return the command that the words name; leaves with `Exit.USAGE` where there is none."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
-            elsewhere = [each for each in _CALLED_ELSEWHERE.get(args[0], ()) if each in names]
+            known = (*names, *_OF_HELP)
+            elsewhere = [each for each in _CALLED_ELSEWHERE.get(args[0], ()) if each in known]
             meant = elsewhere or difflib.get_close_matches(args[0], names, n=3, cutoff=0.6)
             hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
             fail(

@@ -64,6 +64,8 @@ def test_the_page_of_all_lists_each_command_once():
         (["prov", "a.py"], "no command 'prov'; did you mean prove?"),
         (["diff", "a.json", "b.json"], "no command 'diff'; did you mean compare?"),
         (["verify", "a.py"], "no command 'verify'; did you mean prove?"),
+        (["help"], "no command 'help'; did you mean --help?"),
+        (["history", "help"], "no command 'help'; did you mean --help?"),
         (["history", "shwo", "1"], "no command 'shwo'; did you mean show?"),
         (["run", "--repot", "json:-"], "no option '--repot'; did you mean --report"),
         (["prove", "--platform", "cuda"], "no option '--platform'; did you mean --platforms?"),
