@@ -18,6 +18,7 @@ import typer
 
 from parity_tests.cli.commands import Commands
 from parity_tests.cli.exit_codes import TRACEBACKS, Exit, complain
+from parity_tests.cli.help_pages import left_out
 from parity_tests.cli.options import Debug, HelpAll
 
 
@@ -165,7 +166,7 @@ def _of_misuse(error: Any) -> str:
     path = error.ctx.command_path if error.ctx is not None else "constparity"
     if text[1:2].islower():  # typer's own sentences begin with a capital, and so does JAX
         text = f"{text[0].lower()}{text[1:]}"
-    return f"{text}\n  -> `{path} --help` says what there is"
+    return f"{text}{left_out(error.ctx)}\n  -> `{path} --help` says what there is"
 
 
 def _of_usage() -> tuple[type[Exception], ...]:

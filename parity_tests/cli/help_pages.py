@@ -27,6 +27,9 @@ _OF_HELP = ("-h", "--help", "--help-all")  # whoever reads the page knows them
 _ORDER = (WHAT, HOW, _OTHER, OUTPUT, EXIT_STATUS)
 
 _ALL = "constparity.help_all"  # in the `meta` of a context: the rare options are explained, too
+# What is run by a command of ours, and whether it has the dashes that keep its options from us.
+OTHER_COMMAND = "-- COMMAND"
+_UNMARKED = "constparity.unmarked"
 _WIDEST_NAMES = 26  # of options; what is wider has a line of its own
 
 
@@ -47,6 +50,12 @@ _CALLED_ELSEWHERE = {
 class Command(TyperCommand):
     """A command with a page of help of this project's form."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the words, and note where dashes are left out before a command that is run."""
+        takes_one = any(each.metavar == OTHER_COMMAND for each in self.params)
+        ctx.meta[_UNMARKED] = takes_one and "--" not in args
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return what stands behind the name of the command in its usage."""
         return ["[OPTIONS]", *(_usage_of(each) for each in _arguments(self, ctx))]
@@ -54,6 +63,14 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page."""
         write_page(self, ctx, formatter)
+
+
+def left_out(context: Any) -> str:
+    """Say that the dashes before a command are left out; "" where they are not."""
+    if context is None or not context.meta.get(_UNMARKED):
+        return ""
+    path = context.command_path
+    return f"\n  -> the command goes after --, as in `{path} -- pytest tests/test_a.py`"
 
 
 class Group(TyperGroup):

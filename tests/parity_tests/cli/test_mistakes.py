@@ -41,7 +41,12 @@ MISTAKES = [
     ("run empty.py --report html:/proc/x/y.html", 4, "'/proc/x/y.html'", "in another folder"),
     ("run empty.py --store /proc/x.db", 4, "'/proc/x.db'", "check the path"),
     ("run empty.py --resume empty.py", 4, "cannot keep a campaign in 'empty.py'", "name another"),
-    ("run empty.py --jobs two", 4, "'--jobs N': it should be a whole number", "`constparity run --help`"),
+    (
+        "run empty.py --jobs two",
+        4,
+        "'--jobs N': it should be a whole number",
+        "`constparity run --help`",
+    ),
     ("run empty.py --jobs 0", 4, "'--jobs N': it should be at least 1", "`constparity run --help`"),
     ("run empty.py --timeout abc", 4, "'--timeout SECONDS': it should be a number", "`con"),
     ("run presses.py", 4, "raised KeyboardInterrupt: ^C", "presses.py:1"),
