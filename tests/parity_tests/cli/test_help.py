@@ -34,6 +34,12 @@ def test_help_is_one_screen(name, capsys):
     assert [line for line in lines if len(line) > 80] == []
 
 
+@pytest.mark.parametrize("name", ["bisect", "sweep", "campaign"])
+def test_what_has_no_more_reasons_to_print_has_no_option_for_them(name, capsys):
+    assert "--quiet" in (page := printed(capsys, name, "--help-all"))
+    assert "--verbose" not in page
+
+
 @pytest.mark.parametrize("name", every_command())
 def test_help_has_an_example(name, capsys):
     assert f"\n  constparity {name}" in printed(capsys, *name.split(), "--help")
