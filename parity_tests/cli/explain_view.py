@@ -16,6 +16,7 @@ from rich.table import Table
 from parity_tests.cli.reasons_once import told_once
 from parity_tests.cli.run_view import (
     indented,
+    named,
     print_flip,
     print_headline,
     print_measured,
@@ -45,7 +46,7 @@ def print_explanation(console: Console, campaign: Campaign, *, details: int = 1)
     print_measured(console, campaign)
     console.print()
     for row in worst_first(campaign.programs):
-        said = f"{row.name} ({row.source}): verdict: {row.verdict}"
+        said = f"{named(row)}: verdict: {row.verdict}"
         say(console, said, STYLES[row.verdict])
         _print_ledger(console, row, campaign.sides)
         if row.flip is not None:

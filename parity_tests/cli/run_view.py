@@ -21,6 +21,7 @@ from parity_tests.cli.terminal import (
     LETTERS,
     STYLES,
     TONE_STYLES,
+    on_one_line,
     say,
     say_traceback,
     say_wrapped,
@@ -82,7 +83,7 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
         else:
             remarks = _fails_today(row.flip), what_it_changed(row.observations)
             for remark in filter(None, remarks):
-                say(console, f"{row.name} ({row.source}): {remark}")
+                say(console, f"{named(row)}: {remark}")
         print_tracebacks(console, row)
     _print_times(console, campaign)
     for line in growth.lines([("", campaign)]):
@@ -127,8 +128,13 @@ def print_failing(console: Console, campaign: Campaign, names: Container[str]) -
         reasons = [reason.what for reason in row.flip.reasons] if row.flip else []
         [reason, *_] = [*reasons, *row.reasons, ""]
         why = f": {cut(' '.join(reason.split()), _LENGTH_OF_REASON)}" if reason else ""
-        say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}{why}")
+        say(console, f"{named(row)}: {flip}verdict: {row.verdict}{why}")
         print_tracebacks(console, row)
+
+
+def named(row: ProgramRow) -> str:
+    """Return the name of a program, on one line, and the line that declares it."""
+    return f"{on_one_line(row.name)} ({row.source})"
 
 
 def print_tracebacks(console: Console, row: ProgramRow) -> None:
@@ -175,7 +181,7 @@ def _print_programs(console: Console, campaign: Campaign, programs: Sequence[Pro
         table.add_column(column.title, justify="right")
     for row in programs:
         table.add_row(
-            escape(visible(row.name)),
+            escape(on_one_line(row.name)),
             f"[{FLIP_STYLES[row.flip.outcome]}]{row.flip.outcome}[/]" if row.flip else "-",
             f"[{STYLES[row.verdict]}]{row.verdict}[/]",
             _outputs(row),
@@ -189,7 +195,7 @@ def _print_programs(console: Console, campaign: Campaign, programs: Sequence[Pro
 
 def _width_of_whole_names(programs: Sequence[ProgramRow]) -> int:
     """Return how wide the table is at least, so that no name is split and no word."""
-    names = max((len(line) for row in programs for line in row.name.split("\n")), default=0)
+    names = max((len(on_one_line(row.name)) for row in programs), default=0)
     outputs = max((len(line) for row in programs for line in _outputs(row).split("\n")), default=0)
     widths = (max(names, len("program")), _LEAST_WIDTH, _LEAST_WIDTH, max(outputs, len("outputs")))
     return sum(widths) + (len(widths) + 1) + 2 * (len(widths) - 1)
@@ -265,7 +271,7 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     tones = [MARKS[row.verdict][1]] if row.verdict != "parity" or not row.flip else []
     tones += [TONES[row.flip.outcome]] if row.flip else []
     style = TONE_STYLES[min(tones, key=WORST_FIRST.index)]
-    say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}", style)
+    say(console, f"{named(row)}: {flip}verdict: {row.verdict}", style)
     said = ""
     if row.flip is not None:
         print_flip(console, row.flip, notes=notes)
@@ -309,7 +315,8 @@ def _print_times(console: Console, campaign: Campaign) -> None:
             is_same = known != "" and known == modules.get(each.right) and each.metric == "call"
             say(
                 console,
-                f"{each.right} is {each.verdict} than {each.left} in {each.metric} of {row.name}: "
+                f"{each.right} is {each.verdict} than {each.left} in {each.metric} of "
+                f"{on_one_line(row.name)}: "
                 f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})"
                 + ("; the optimised module is the same, the time is not" if is_same else ""),
             )

@@ -237,11 +237,14 @@ def test_a_finding_of_several_pairs_is_printed_once(faults, rows):
 
 
 def test_a_name_is_neither_markup_nor_emoji_nor_obeyed(faults, rows):
-    name = "model:100:[red]\x1b[2J"
+    name = "model:100:[red]\x1b[2J\nnext"
     row = rows["other_value"].model_copy(update={"name": name, "source": "a:100:"})
     text = printed(faults.model_copy(update={"programs": (row,)}), name)
     assert "\x1b" not in text
-    assert "model:100:[red]" in text
+    shown = "model:100:[red]\\x1b[2J\\nnext"
+    [row] = [line for line in text.splitlines() if line.startswith("│model")]
+    assert "[red]\\x1b[2J\\nnext │ different" in row
+    assert f"\n{shown} (a:100:): flip: different" in text
 
 
 def test_every_verdict_is_printed_in_colour_and_reads_the_same_without(faults):
