@@ -35,20 +35,21 @@ _SEPARATORS = "_-./:"  # of the parts of a name
 
 
 def print_explanation(console: Console, campaign: Campaign, *, details: int = 1) -> None:
-    """Print the headline; then, unless `details` is 0, what became of the arrays of each program.
+    """Print the headline, and what each program captured and each side made of it.
 
-    That is what it captured, what each side made of it, and what a flip may change. With 2 the
-    reasons of the verdict follow, which has all pairs of sides.
+    Unless `details` is 0, what a flip may change follows, with 2 the reasons of the verdict as
+    well, which has all pairs of sides.
     """
     print_headline(console, campaign)
-    if not details:
-        return
-    print_measured(console, campaign)
-    console.print()
+    if details:
+        print_measured(console, campaign)
+        console.print()
     for row in worst_first(campaign.programs):
         said = f"{named(row)}: verdict: {row.verdict}"
         say(console, said, STYLES[row.verdict])
         _print_ledger(console, row, campaign.sides)
+        if not details:
+            continue
         if row.flip is not None:
             console.print(f"  [{FLIP_STYLES[row.flip.outcome]}]flip: {row.flip.outcome}[/]")
             print_flip(console, row.flip)  # hazards are among its reasons
