@@ -138,6 +138,13 @@ def test_a_wrong_use_has_no_traceback(words, folder, capsys):
     assert printed.startswith("constparity: ")
 
 
+def test_where_there_are_no_programs_no_process_is_said_to_start(folder, capsys):
+    assert app.main(["run", "empty.py"]) == 5
+    told = capsys.readouterr().err
+    assert "no programs in empty.py: mark functions with @program" in told
+    assert "starting the processes" not in told
+
+
 def test_debug_prints_where_the_users_own_module_raises(folder, capsys):
     assert app.main(["run", "raises.py", "--debug"]) == 4
     assert 'raises.py", line 2, in load\n' in capsys.readouterr().err
