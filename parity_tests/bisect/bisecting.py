@@ -460,6 +460,6 @@ def _last_line(said: str) -> str:
     """Return the last line of what a command said; of pytest, the first test that failed."""
     if failed := _FAILED_TEST.search(said):
         return failed[0][:1000]
-    lines = [line.strip() for line in said.splitlines() if line.strip(" -")]
+    lines = [line.strip().strip("= ") for line in said.splitlines() if line.strip(" -=")]
     own = [line for line in lines if not line.startswith(_FOOTER)]
     return own[-1][:1000] if own else "it printed nothing"

@@ -104,15 +104,15 @@ def aa(
     if not found.campaign.programs:
         nothing_collected(context, chosen.named)
         return
-    run_view.print_campaign(console, found.campaign, details=display.details)
     console.print(summary(found), highlight=False, soft_wrap=True)
+    run_view.print_campaign(console, found.campaign, details=display.details)
     trusted = found.is_trustworthy or found.campaign.verdict != "parity"
     context.obj.code = code_of(found.campaign.verdict) if trusted else Exit.DIFFERENCE
     write_reports(context, console, requests, found.campaign, DEFAULT_RULES)
 
 
 def summary(found: SelfComparison) -> str:
-    """Count the alarms, in one line."""
+    """Count the alarms, in one line, and the verdicts that tell nothing."""
     from parity_tests.run.self_comparison import FEWEST_FOR_TIMES
     from reports.views.texts import counted
 
@@ -125,4 +125,9 @@ def summary(found: SelfComparison) -> str:
         return f"{text}; times are judged from {FEWEST_FOR_TIMES} runs on"
     share = len(found.alarms) / len(found.times)
     alarms = counted(len(found.alarms), "alarm")
-    return f"{text}; {alarms} in {len(found.times):,} verdicts on times ({share:.2%})"
+    text += f"; {alarms} in {counted(len(found.times), 'verdict')} on times ({share:.2%})"
+    unknown = sum(each.verdict == "inconclusive" for each in found.times)
+    if not unknown:
+        return text
+    told = ": more --runs or a quieter machine" if unknown == len(found.times) else ""
+    return f"{text}; {unknown:,} of them inconclusive{told}"

@@ -18,6 +18,7 @@ import typer
 
 from parity_tests.cli.commands import Commands
 from parity_tests.cli.exit_codes import TRACEBACKS, Exit, complain
+from parity_tests.cli.help_pages import left_out
 from parity_tests.cli.options import Debug, HelpAll
 
 
@@ -140,8 +141,8 @@ def _what_comes_of(taken: Sequence[int]) -> tuple[type[Exception], ...]:
 
 # What typer says of a value in pydantic's words, and in ours.
 _PLAIN = (
-    (r"Input should be a valid integer.*", "it is no whole number"),
-    (r"Input should be a valid number.*", "it is no number"),
+    (r"Input should be a valid integer.*", "it should be a whole number"),
+    (r"Input should be a valid number.*", "it should be a number"),
     (r"Input should be greater than or equal to ", "it should be at least "),
     (r"Input should be less than or equal to ", "it should be at most "),
     (r"Input should be ", "it should be "),
@@ -158,10 +159,14 @@ def _of_misuse(error: Any) -> str:
         text = text.replace("No such option: ", "no option ")
     for said, plain in _PLAIN:
         text = re.sub(said, plain, text)
+    option = getattr(error, "param", None)
+    if option is not None and option.metavar and option.param_type_name == "option":
+        for name in option.opts:
+            text = text.replace(f"alue for '{name}'", f"alue for '{name} {option.metavar}'")
     path = error.ctx.command_path if error.ctx is not None else "constparity"
     if text[1:2].islower():  # typer's own sentences begin with a capital, and so does JAX
         text = f"{text[0].lower()}{text[1:]}"
-    return f"{text}\n  -> `{path} --help` says what there is"
+    return f"{text}{left_out(error.ctx)}\n  -> `{path} --help` says what there is"
 
 
 def _of_usage() -> tuple[type[Exception], ...]:

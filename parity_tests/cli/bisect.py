@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display
+from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
+from parity_tests.cli.help_pages import OTHER_COMMAND, left_out
 from parity_tests.cli.options import Reporting
 from reports.kinds import formats_of
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
 Command = Annotated[
     list[str],
-    typer.Argument(metavar="-- COMMAND", help="What is run, as in: -- pytest tests/test_a.py"),
+    typer.Argument(metavar=OTHER_COMMAND, help="What is run, as in: -- pytest tests/test_a.py"),
 ]
 
 # Variables that are other ones in another terminal, and decide nothing.
@@ -42,7 +43,7 @@ _CODES = {
 
 def no_jax(context: typer.Context, error: NoJaxError) -> None:
     """Say that a command imported no JAX, and set the exit status of that."""
-    complain(str(error))
+    complain(f"{error}{left_out(context)}")
     context.obj.code = Exit.COULD_NOT_COMPARE if error.is_early else Exit.NOTHING_COLLECTED
 
 
@@ -105,7 +106,8 @@ def bisect(
     ] = False,
     *,
     reporting: Annotated[Reporting, formats_of("bisection")],
-    display: Display,
+    quiet: Quiet = False,
+    no_color: NoColor = False,
 ) -> None:
     """Find the lines that make a command fail once captured arrays are hoisted.
 
@@ -139,6 +141,7 @@ def bisect(
     from reports.documents.bisection import lines
 
     check_engine_runs("bisect")
+    display = Display(quiet=quiet, no_color=no_color)
     requests = reporting.requests(context)
     try:
         how = Until.of(until)

@@ -193,6 +193,8 @@ def campaign(
                     retry=again,
                     jobs=jobs,
                 )
+                if scheduler is not None:
+                    shown.say(f"waiting for the scheduler at {scheduler}")
                 plan = run_campaign(
                     asked,
                     _here(jobs, progress) if scheduler is None else _on_cluster(scheduler),

@@ -14,7 +14,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from parity_tests.cli.reasons_once import told_once
-from parity_tests.cli.run_view import indented, print_flip, print_headline, print_measured
+from parity_tests.cli.run_view import (
+    indented,
+    named,
+    print_flip,
+    print_headline,
+    print_measured,
+    print_tracebacks,
+)
 from parity_tests.cli.terminal import FLIP_STYLES, LETTERS, STYLES, TONE_STYLES, say
 from reports import document as cells
 from reports.output.caps import Caps, capped_table
@@ -28,20 +35,21 @@ _SEPARATORS = "_-./:"  # of the parts of a name
 
 
 def print_explanation(console: Console, campaign: Campaign, *, details: int = 1) -> None:
-    """Print the headline; then, unless `details` is 0, what became of the arrays of each program.
+    """Print the headline, and what each program captured and each side made of it.
 
-    That is what it captured, what each side made of it, and what a flip may change. With 2 the
-    reasons of the verdict follow, which has all pairs of sides.
+    Unless `details` is 0, what a flip may change follows, with 2 the reasons of the verdict as
+    well, which has all pairs of sides.
     """
     print_headline(console, campaign)
-    if not details:
-        return
-    print_measured(console, campaign)
-    console.print()
+    if details:
+        print_measured(console, campaign)
+        console.print()
     for row in worst_first(campaign.programs):
-        said = f"{row.name} ({row.source}): verdict: {row.verdict}"
+        said = f"{named(row)}: verdict: {row.verdict}"
         say(console, said, STYLES[row.verdict])
         _print_ledger(console, row, campaign.sides)
+        if not details:
+            continue
         if row.flip is not None:
             console.print(f"  [{FLIP_STYLES[row.flip.outcome]}]flip: {row.flip.outcome}[/]")
             print_flip(console, row.flip)  # hazards are among its reasons
@@ -51,6 +59,7 @@ def print_explanation(console: Console, campaign: Campaign, *, details: int = 1)
         if details > 1:
             for reason in told_once(row.reasons, row.flip, in_full=True):
                 say(console, f"    {indented(reason)}")
+        print_tracebacks(console, row)
         console.print()
 
 

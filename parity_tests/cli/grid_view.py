@@ -12,7 +12,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from parity_tests.cli.terminal import ANSWER_STYLES, TONE_STYLES, say
+from parity_tests.cli.terminal import ANSWER_STYLES, TONE_STYLES, on_one_line, say
 from reports.documents.grid import besides, counts_of, failures
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridRow, VersionChange
@@ -30,7 +30,7 @@ from reports.views.grid_cells import (
     said_of,
     worst_first,
 )
-from reports.views.texts import counted, cut, visible
+from reports.views.texts import counted, cut
 
 _LEAST_WIDTH_OF_CELL = 8  # the longest word, and most versions
 _LEAST_WIDTH_OF_NAME = 22
@@ -124,8 +124,8 @@ def _print_table(
     labels = [grid.versions[number].label.split() for number in shown]
     cells = [_width_of_cells(grid)] * len(shown)
     room = console.width - (_width_of_labels(grid) + 1) - sum(each + 1 for each in cells)
-    names = [visible(row.name) for row, _ in found]
-    longest = max(len(line) for name in ("program", *names) for line in name.split("\n"))
+    names = [on_one_line(row.name) for row, _ in found]
+    longest = max(map(len, ("program", *names)))
     widths = [min(longest, max(room, _LEAST_WIDTH_OF_NAME)), _width_of_labels(grid), *cells]
     most = max(map(len, labels))
     for line in range(most):
@@ -134,12 +134,11 @@ def _print_table(
         _print_line(console, widths, [(each, "bold") for each in (first, "", *words)])
     say(console, "─" * (sum(widths) + len(widths) - 1))
     for name, (_, of) in zip(names, found, strict=True):
-        lines = name.split("\n")
-        if max(map(len, lines)) > widths[0]:  # it is not split, and has a line of its own
+        is_long = len(name) > widths[0]
+        if is_long:  # it is not split, and has a line of its own
             say(console, name)
-            lines = []
-        for number in range(max(len(lines), len(of))):
-            first = lines[number] if number < len(lines) else ""
+        for number in range(max(not is_long, len(of))):
+            first = "" if is_long or number else name
             row = of[number] if number < len(of) else None
             told = [row.cells[each] for each in shown] if row else []
             texts = [(cell.text, TONE_STYLES[cell.tone]) for cell in told]
@@ -175,7 +174,9 @@ def _print_changes(
     """Print what changes when for each program; programs for which it is the same, together."""
     alike: dict[tuple[str, ...], list[str]] = {}
     for row in rows:
-        alike.setdefault(tuple(_changes(grid, row, counters=counters)), []).append(row.name)
+        alike.setdefault(tuple(_changes(grid, row, counters=counters)), []).append(
+            on_one_line(row.name)
+        )
     for told, names in alike.items():
         if told:
             many = f"{counted(len(names), 'program')}: " if len(names) > 1 else ""

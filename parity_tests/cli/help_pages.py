@@ -27,14 +27,18 @@ _OF_HELP = ("-h", "--help", "--help-all")  # whoever reads the page knows them
 _ORDER = (WHAT, HOW, _OTHER, OUTPUT, EXIT_STATUS)
 
 _ALL = "constparity.help_all"  # in the `meta` of a context: the rare options are explained, too
+# What is run by a command of ours, and whether it has the dashes that keep its options from us.
+OTHER_COMMAND = "-- COMMAND"
+_UNMARKED = "constparity.unmarked"
 _WIDEST_NAMES = 26  # of options; what is wider has a line of its own
 
 
-# What other tools call a command of ours.
+# What other tools call a command of ours, or an option.
 _CALLED_ELSEWHERE = {
     "check": ("run", "prove"),
     "ci": ("init",),
     "diff": ("compare",),
+    "help": ("--help",),
     "html": ("report",),
     "minimize": ("reduce",),
     "pytest": ("bisect", "sites"),
@@ -46,6 +50,12 @@ _CALLED_ELSEWHERE = {
 class Command(TyperCommand):
     """A command with a page of help of this project's form."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the words, and note where dashes are left out before a command that is run."""
+        takes_one = any(each.metavar == OTHER_COMMAND for each in self.params)
+        ctx.meta[_UNMARKED] = takes_one and "--" not in args
+        return super().parse_args(ctx, args)
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Return what stands behind the name of the command in its usage."""
         return ["[OPTIONS]", *(_usage_of(each) for each in _arguments(self, ctx))]
@@ -53,6 +63,14 @@ class Command(TyperCommand):
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page."""
         write_page(self, ctx, formatter)
+
+
+def left_out(context: Any) -> str:
+    """Say that the dashes before a command are left out; "" where they are not."""
+    if context is None or not context.meta.get(_UNMARKED):
+        return ""
+    path = context.command_path
+    return f"\n  -> the command goes after --, as in `{path} -- pytest tests/test_a.py`"
 
 
 class Group(TyperGroup):
@@ -69,7 +87,8 @@ class Group(TyperGroup):
         """Return the command that the words name; leaves with `Exit.USAGE` where there is none."""
         names = self.list_commands(ctx)
         if args and args[0] not in names and not args[0].startswith("-"):
-            elsewhere = [each for each in _CALLED_ELSEWHERE.get(args[0], ()) if each in names]
+            known = (*names, *_OF_HELP)
+            elsewhere = [each for each in _CALLED_ELSEWHERE.get(args[0], ()) if each in known]
             meant = elsewhere or difflib.get_close_matches(args[0], names, n=3, cutoff=0.6)
             hint = f"; did you mean {' or '.join(meant)}?" if meant else ""
             fail(

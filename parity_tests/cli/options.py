@@ -337,7 +337,7 @@ Debug = Annotated[
         callback=_show_tracebacks,
         is_eager=True,
         expose_value=False,
-        help="Print tracebacks below error messages.",
+        help="Print tracebacks below error messages, and of programs that fail.",
         rich_help_panel=RARE,
     ),
 ]

@@ -142,9 +142,10 @@ def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
     terminal.say(console, proofs.headline, style="bold")
     for program in proofs.programs:
         if is_told(program):
-            terminal.say(console, f"{program.name}: {state_of(program)}")
+            terminal.say(console, f"{terminal.on_one_line(program.name)}: {state_of(program)}")
             for reason in reasons_of(program) if details else ():
                 terminal.say(console, f"    {reason}")
+            terminal.say_traceback(console, program.traceback)
 
 
 def _print_numbers(proofs: Proofs) -> None:
@@ -152,10 +153,12 @@ def _print_numbers(proofs: Proofs) -> None:
 
     An undecided program has none: the digest of its module may lack what it is undecided for.
     """
+    from parity_tests.cli.terminal import on_one_line
+
     for program in proofs.programs:
         known = [each for each in program.claims if each.before and each.after]
         if program.answer == "undecided":
             digests = ("undecided", "undecided")
         else:
             digests = (known[0].before, known[0].after) if known else ("-", "-")
-        sys.stdout.write("\t".join((program.name, *digests)) + "\n")
+        sys.stdout.write("\t".join((on_one_line(program.name), *digests)) + "\n")

@@ -21,10 +21,13 @@ from parity_tests.cli.terminal import (
     LETTERS,
     STYLES,
     TONE_STYLES,
+    on_one_line,
     say,
+    say_traceback,
     say_wrapped,
 )
 from parity_tests.evidence.tolerance_ladder import worst_rung
+from parity_tests.exception_texts import without_ids
 from parity_tests.judge.findings import what_it_changed
 from reports.document import WORST_FIRST
 from reports.rows import (
@@ -47,7 +50,7 @@ from reports.views import growth, measured
 from reports.views.flip import TONES
 from reports.views.ledger import place
 from reports.views.program import MARKS
-from reports.views.texts import counted, cut, visible
+from reports.views.texts import counted, cut, failed, visible
 
 TIME_VERDICTS: tuple[TimeVerdict, ...] = (
     "faster", "slower", "equivalent", "inconclusive", "not measured",
@@ -77,24 +80,30 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
     for row in programs:
         if details > 1 or _is_worth_reading(row):
             _print_reasons(console, row, notes=details > 1)
-            continue
-        for remark in filter(None, (_fails_today(row.flip), what_it_changed(row.observations))):
-            say(console, f"{row.name} ({row.source}): {remark}")
+        else:
+            remarks = _fails_today(row.flip), what_it_changed(row.observations)
+            for remark in filter(None, remarks):
+                say(console, f"{named(row)}: {remark}")
+        print_tracebacks(console, row)
     _print_times(console, campaign)
     for line in growth.lines([("", campaign)]):
         say(console, line)
-    _print_totals(console, campaign)
+    if campaign.headline.flip:
+        _print_totals(console, campaign)
 
 
 def print_headline(console: Console, campaign: Campaign, *, gains: bool = False) -> None:
     """Print whether the default may be flipped, and how our pipelines stand to stock JAX.
 
-    With `gains`, what gets faster or smaller comes third. And where two saved campaigns come from,
-    if they were not measured alike.
+    Where no flip was judged, the number of programs with each verdict comes first. With `gains`,
+    what gets faster or smaller comes third. And where two saved campaigns come from, if they were
+    not measured alike.
     """
     headline = campaign.headline
-    style = ANSWER_STYLES[headline.flip] if headline.flip else ""
-    say_wrapped(console, headline.question, style)
+    if headline.flip:
+        say_wrapped(console, headline.question, ANSWER_STYLES[headline.flip])
+    else:
+        _print_totals(console, campaign)
     say_wrapped(console, headline.agreement)
     if gains and headline.proof:
         say_wrapped(console, headline.proof)
@@ -119,7 +128,22 @@ def print_failing(console: Console, campaign: Campaign, names: Container[str]) -
         reasons = [reason.what for reason in row.flip.reasons] if row.flip else []
         [reason, *_] = [*reasons, *row.reasons, ""]
         why = f": {cut(' '.join(reason.split()), _LENGTH_OF_REASON)}" if reason else ""
-        say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}{why}")
+        say(console, f"{named(row)}: {flip}verdict: {row.verdict}{why}")
+        print_tracebacks(console, row)
+
+
+def named(row: ProgramRow) -> str:
+    """Return the name of a program, on one line, and the line that declares it."""
+    return f"{on_one_line(row.name)} ({row.source})"
+
+
+def print_tracebacks(console: Console, row: ProgramRow) -> None:
+    """Print, with --debug, the traceback of each failure, once for sides that fail alike."""
+    alike: dict[str, str] = {}
+    for failure in filter(None, (each.failure for each in row.observations)):
+        alike.setdefault(without_ids(failed(failure)), failure.traceback)
+    for traceback in alike.values():
+        say_traceback(console, traceback)
 
 
 def print_flip(console: Console, flip: FlipVerdict, *, notes: bool = True) -> None:
@@ -157,7 +181,7 @@ def _print_programs(console: Console, campaign: Campaign, programs: Sequence[Pro
         table.add_column(column.title, justify="right")
     for row in programs:
         table.add_row(
-            escape(visible(row.name)),
+            escape(on_one_line(row.name)),
             f"[{FLIP_STYLES[row.flip.outcome]}]{row.flip.outcome}[/]" if row.flip else "-",
             f"[{STYLES[row.verdict]}]{row.verdict}[/]",
             _outputs(row),
@@ -171,7 +195,7 @@ def _print_programs(console: Console, campaign: Campaign, programs: Sequence[Pro
 
 def _width_of_whole_names(programs: Sequence[ProgramRow]) -> int:
     """Return how wide the table is at least, so that no name is split and no word."""
-    names = max((len(line) for row in programs for line in row.name.split("\n")), default=0)
+    names = max((len(on_one_line(row.name)) for row in programs), default=0)
     outputs = max((len(line) for row in programs for line in _outputs(row).split("\n")), default=0)
     widths = (max(names, len("program")), _LEAST_WIDTH, _LEAST_WIDTH, max(outputs, len("outputs")))
     return sum(widths) + (len(widths) + 1) + 2 * (len(widths) - 1)
@@ -247,7 +271,7 @@ def _print_reasons(console: Console, row: ProgramRow, *, notes: bool) -> None:
     tones = [MARKS[row.verdict][1]] if row.verdict != "parity" or not row.flip else []
     tones += [TONES[row.flip.outcome]] if row.flip else []
     style = TONE_STYLES[min(tones, key=WORST_FIRST.index)]
-    say(console, f"{row.name} ({row.source}): {flip}verdict: {row.verdict}", style)
+    say(console, f"{named(row)}: {flip}verdict: {row.verdict}", style)
     said = ""
     if row.flip is not None:
         print_flip(console, row.flip, notes=notes)
@@ -291,7 +315,8 @@ def _print_times(console: Console, campaign: Campaign) -> None:
             is_same = known != "" and known == modules.get(each.right) and each.metric == "call"
             say(
                 console,
-                f"{each.right} is {each.verdict} than {each.left} in {each.metric} of {row.name}: "
+                f"{each.right} is {each.verdict} than {each.left} in {each.metric} of "
+                f"{on_one_line(row.name)}: "
                 f"{each.ratio:.2f} times ({each.low:.2f} to {each.high:.2f})"
                 + ("; the optimised module is the same, the time is not" if is_same else ""),
             )

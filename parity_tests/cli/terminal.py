@@ -23,6 +23,7 @@ from rich.progress import (
 )
 from rich.text import Text
 
+from parity_tests.cli.exit_codes import TRACEBACKS
 from parity_tests.run.estimates import spoken
 from reports.document import Tone
 from reports.rows import Side
@@ -97,9 +98,16 @@ def say(console: Console, text: str, style: str = "") -> None:
     )
 
 
+def say_traceback(console: Console, text: str) -> None:
+    """Print the traceback of a program below its reasons, where --debug asks for it."""
+    if TRACEBACKS.get():
+        for line in text.splitlines():
+            say(console, f"    {line}")
+
+
 def on_one_line(text: str) -> str:
     """Return text with everything spelled out that would end a line or a column of it."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in visible(text))
 
 
 def say_wrapped(console: Console, text: str, style: str = "") -> None:
@@ -237,7 +245,7 @@ def progress(
         task = bar.add_task(first, total=None, ends=None)
 
         def advance(done: int, total: int, text: str, left: float | None) -> None:
-            description = _cut(visible(text), length).ljust(length)
+            description = _cut(on_one_line(text), length).ljust(length)
             ends = None if left is None else time.monotonic() + left
             bar.update(
                 task, completed=done, total=total or None, description=description, ends=ends
@@ -264,7 +272,7 @@ def _plain(console: Console) -> Callable[[int, int, str, float | None], None]:
         if is_due or done * lines // total > (done - 1) * lines // total:
             count = f"{done}/{total} " if total else ""
             if text:
-                say(console, f"{count}{text}{_and_left(left)}")
+                say(console, f"{count}{on_one_line(text)}{_and_left(left)}")
         last = (done, total)
 
     return advance
@@ -277,6 +285,6 @@ def _lines(console: Console, every: float) -> Callable[[int, int, str, float | N
         nonlocal said
         if done == total or time.monotonic() - said >= every:
             said = time.monotonic()
-            say(console, f"{done:,}/{total:,}: {text}{_and_left(left)}")
+            say(console, f"{done:,}/{total:,}: {on_one_line(text)}{_and_left(left)}")
 
     return advance

@@ -3,7 +3,8 @@
 The rule is in `recommend`. Thresholds under which compiling takes more than 10 % longer than under
 the smallest one are left out. Of the others it takes the smallest whose call is within 5 % of their
 fastest. Small, because a hoisted array is in no module and no executable. Both slacks are widened
-to the noise of the measurement. Where all thresholds are within them there is nothing to choose.
+to the noise of the measurement. Where all thresholds are within them there is nothing to choose;
+and where it takes the noise for that, it is not known whether there is.
 
 A preamble under the smallest threshold is measured beside them. It is recommended where its call is
 faster still and compiling keeps to the same limit. Where another call is 3 times as fast or more,
@@ -206,11 +207,16 @@ def _threshold_recommended(
     """Choose among thresholds alone, in ascending order."""
     if len({point.const_args for point in points}) == 1:
         return None, "no difference: the same arrays are hoisted under every threshold"
-    within = f"{call_slack:.0%} for a call and {compile_slack:.0%} to compile"
-    if ratio([p.call_seconds for p in points]) <= 1 + call_slack and (
-        ratio([p.compile_seconds for p in points]) <= 1 + compile_slack
-    ):
+    calls = ratio([point.call_seconds for point in points])
+    compiles = ratio([point.compile_seconds for point in points])
+    if calls <= 1 + CALL_SLACK and compiles <= 1 + COMPILE_SLACK:
+        within = f"{CALL_SLACK:.0%} for a call and {COMPILE_SLACK:.0%} to compile"
         return None, f"no difference: all times are within {within}"
+    if calls <= 1 + call_slack and compiles <= 1 + compile_slack:
+        noises = [f"{call_slack:.0%} for a call"] if call_slack > CALL_SLACK else []
+        noises += [f"{compile_slack:.0%} to compile"] if compile_slack > COMPILE_SLACK else []
+        vary = f"times vary by {' and '.join(noises)} from run to run"
+        return None, f"not known: {vary}; give more --samples"
     smallest = points[0]
     compile_limit = smallest.compile_seconds * (1 + compile_slack)
     eligible = [point for point in points if point.compile_seconds <= compile_limit]

@@ -57,7 +57,8 @@ def run_once(context: Context, watch: FinishedPrograms | None = None) -> Context
     """
     begun = time.monotonic()
     jobs, sides = context.collected.jobs, context.options.sides
-    context.progress(0, len(jobs) * len(sides), "starting the processes")
+    if jobs:
+        context.progress(0, len(jobs) * len(sides), "starting the processes")
     how = setup_of(context.options)
     if watch is not None and watch.is_asked is not None:
         # A program is judged when it has run on all sides, so these run side by side.

@@ -130,16 +130,15 @@ def _row(
             helps = advice(_NOT_OF_THE_FORMS[failure.kind])
             return row("failed", failure=f"{_said(failure)}: {helps}")
     if one.failure:
-        return row("failed", failure=f"before the flip: {_said(one.failure)}")
+        return row("failed", **_of(one.failure, "before the flip: "))
     if two.failure:
         # One jit around several that its user calls may fail where they do not.
         is_one_jit = one.numbers is None or one.numbers.is_one_jit
         answer: Answer = "refuted" if is_one_jit else "undecided"
         why = "" if is_one_jit else NOT_ONE_JIT
-        said = f"after the flip: {_said(two.failure)}"
         return row(
             answer,
-            failure=said,
+            **_of(two.failure, "after the flip: "),
             hazards=breaking(hazards.hazards),
             reservations=tuple(filter(None, [why])),
         )
@@ -152,6 +151,12 @@ def _row(
         folded=folded(hazards.hazards),
         reservations=_reservations(one, hazards),
     )
+
+
+def _of(failure: Failure, when: str) -> dict[str, str]:
+    """Return the fields of a failure: what it is, behind the user's line, and its traceback."""
+    at = f"{failure.where}: " if failure.where else ""
+    return {"failure": f"{at}{when}{_said(failure)}", "traceback": failure.traceback}
 
 
 def _said(failure: Failure) -> str:

@@ -92,8 +92,9 @@ class SweepPoint(ProgramFigures):
 class Sweep(Row):
     """One program over the embed threshold.
 
-    `recommended` is None where the threshold does not matter, and where `precompute_constants` is
-    recommended instead: with "auto" under the threshold of `preamble`.
+    `recommended` is None where the threshold does not matter, or it is not known whether it does,
+    and where `precompute_constants` is recommended instead: with "auto" under the threshold of
+    `preamble`.
     """
 
     schema_version: int = 1

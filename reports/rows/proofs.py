@@ -61,6 +61,7 @@ class ProvedProgram(ProgramProof):
     target: str
     source: str
     captured: int = 0
+    traceback: str = ""  # of its failure
 
 
 class Proofs(Row):

@@ -1,6 +1,8 @@
 """`constparity prove`, end to end: programs of each answer, in processes of stock JAX."""
 
+import contextvars
 import html
+import io
 import json
 from collections import Counter
 
@@ -8,8 +10,11 @@ import jsonschema
 import pandas
 import pytest
 from junitparser import JUnitXml
+from rich.console import Console
 
 from parity_tests.cli import app
+from parity_tests.cli.exit_codes import TRACEBACKS
+from parity_tests.cli.prove import print_proofs
 from parity_tests.run import proving
 from parity_tests.run.options import CampaignOptions
 from reports import frames, load_result, render_report
@@ -289,6 +294,23 @@ def test_sarif_has_the_line_where_forms_part_and_that_of_a_hazard(kept):
 def test_each_program_has_its_answer(found, name, answer):
     _, rows, _ = found
     assert rows[name]["answer"] == answer
+
+
+def test_a_failure_has_the_users_line_and_with_debug_its_traceback(kept):
+    proofs = load_result(kept / "proofs.json")
+    debug = contextvars.copy_context()
+    debug.run(TRACEBACKS.set, True)
+    console = Console(file=io.StringIO())
+    debug.run(print_proofs, console, proofs)
+    said = console.file.getvalue()
+    lines = [each.strip() for each in PROGRAMS.splitlines()]
+    for when, message in (("before", "never"), ("after", "not after the flip")):
+        raised = 1 + lines.index(f'raise ValueError("{message}")')
+        what = f"{when} the flip: exception in trace: ValueError: {message}\n"
+        assert f"programs.py:{raised}: {what}" in said
+        assert f"    ValueError: {message}\n" in said
+    assert said.count("    Traceback (most recent call last):\n") == 2
+    assert ", in fails_before\n" in said
 
 
 def test_what_may_break_although_it_is_proved_is_told(found):

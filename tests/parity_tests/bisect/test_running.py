@@ -51,6 +51,8 @@ SHUT_OUT = "keeps Python from its environment, by which the sites are switched: 
         (python("import gone, jax"), 2,
          f"{FAILS_EARLY}: ModuleNotFoundError: No module named 'gone'"),
         (["--until", "text:gone", "--", *python("import gone, jax")], 2, FAILS_EARLY),
+        (python("print('=== no tests ran in 0.01s ===\\n====='); exit(1)"), 2,
+         f"{FAILS_EARLY}: no tests ran in 0.01s"),
         (["--until", "value:(.*) 1", "--", *python("import gone, jax")], 2, FAILS_EARLY),
         (["sh", "-c", "echo gone; exit 3"], 2, "the command (exit status 3) had started no Python "
          "process yet that reads our start-up file: it starts no Python, or with -I"),
@@ -93,6 +95,29 @@ def test_a_command_of_another_environment_is_named_with_the_one_that_was_meant(
     assert (
         f": no module jax (pytest is {theirs}; that of the environment of constparity is {ours})"
     ) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["pytest", "-k", "loss"], 4, "no option -k\n"),
+        (["sh", "no_such_file"], 2, "had started no Python process yet"),
+    ],
+)
+def test_a_command_without_dashes_before_it_is_told_of_them(
+    words: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    for name in ("bisect", "sites"):
+        hint = f"  -> the command goes after --, as in `constparity {name} -- pytest"
+        assert main([name, *words]) == code
+        told = capsys.readouterr().err
+        assert said in told
+        assert hint in told
+        if code == 2:
+            assert main([name, "--", *words]) == code
+            assert hint not in capsys.readouterr().err
 
 
 READS = """\

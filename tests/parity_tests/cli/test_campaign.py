@@ -187,7 +187,9 @@ def test_a_scheduler_that_does_not_answer_is_said_before_programs_are_listed(
 ):
     monkeypatch.setattr(command, "_FIRST_ANSWER_SECONDS", 0.5)
     words = said(capsys, "campaign", "small.toml", "--scheduler", "tcp://127.0.0.1:1")
-    assert words.startswith("constparity: no scheduler at 'tcp://127.0.0.1:1'")
+    assert words.startswith(
+        "waiting for the scheduler at tcp://127.0.0.1:1 constparity: no scheduler at 'tcp://127."
+    )
     assert not spec.with_suffix(".db").exists()
 
 

@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from parity_tests.cli.explain_view import folded, print_ledger
+from parity_tests.cli.explain_view import folded, print_explanation, print_ledger
 from reports.document import Cell, Column, Table
 from reports.rows import SIDES
 
@@ -51,6 +51,16 @@ def test_where_all_sides_agree_no_letters_are_needed():
     assert cells(text, 0)[-1] == "unused"
     assert "sides:" not in text
     assert "sharding" in text
+
+
+def test_quietly_the_captured_arrays_are_left(faults, rows):
+    campaign = faults.model_copy(update={"programs": (rows["good"],)})
+    for details in (0, 1):
+        console = Console(file=io.StringIO(), width=160)
+        print_explanation(console, campaign, details=details)
+        text = console.file.getvalue()
+        assert cells(text, 0)[-2:] == ["folded", "hoisted"]
+        assert ("  flip: safe\n" in text) == (details > 0)
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,12 @@ def test_help_is_one_screen(name, capsys):
     assert [line for line in lines if len(line) > 80] == []
 
 
+@pytest.mark.parametrize("name", ["bisect", "sweep", "campaign"])
+def test_what_has_no_more_reasons_to_print_has_no_option_for_them(name, capsys):
+    assert "--quiet" in (page := printed(capsys, name, "--help-all"))
+    assert "--verbose" not in page
+
+
 @pytest.mark.parametrize("name", every_command())
 def test_help_has_an_example(name, capsys):
     assert f"\n  constparity {name}" in printed(capsys, *name.split(), "--help")
@@ -64,6 +70,8 @@ def test_the_page_of_all_lists_each_command_once():
         (["prov", "a.py"], "no command 'prov'; did you mean prove?"),
         (["diff", "a.json", "b.json"], "no command 'diff'; did you mean compare?"),
         (["verify", "a.py"], "no command 'verify'; did you mean prove?"),
+        (["help"], "no command 'help'; did you mean --help?"),
+        (["history", "help"], "no command 'help'; did you mean --help?"),
         (["history", "shwo", "1"], "no command 'shwo'; did you mean show?"),
         (["run", "--repot", "json:-"], "no option '--repot'; did you mean --report"),
         (["prove", "--platform", "cuda"], "no option '--platform'; did you mean --platforms?"),

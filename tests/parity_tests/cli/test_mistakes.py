@@ -41,8 +41,14 @@ MISTAKES = [
     ("run empty.py --report html:/proc/x/y.html", 4, "'/proc/x/y.html'", "in another folder"),
     ("run empty.py --store /proc/x.db", 4, "'/proc/x.db'", "check the path"),
     ("run empty.py --resume empty.py", 4, "cannot keep a campaign in 'empty.py'", "name another"),
-    ("run empty.py --jobs two", 4, "'--jobs': it is no whole number", "`constparity run --help`"),
-    ("run empty.py --jobs 0", 4, "'--jobs': it should be at least 1", "`constparity run --help`"),
+    (
+        "run empty.py --jobs two",
+        4,
+        "'--jobs N': it should be a whole number",
+        "`constparity run --help`",
+    ),
+    ("run empty.py --jobs 0", 4, "'--jobs N': it should be at least 1", "`constparity run --help`"),
+    ("run empty.py --timeout abc", 4, "'--timeout SECONDS': it should be a number", "`con"),
     ("run presses.py", 4, "raised KeyboardInterrupt: ^C", "presses.py:1"),
     ("run empty.py --json --report json:-", 4, "two reports to standard output", "give each"),
     ("run empty.py -q -v", 4, "-q and -v contradict each other", "give one"),
@@ -130,6 +136,13 @@ def test_a_wrong_use_has_no_traceback(words, folder, capsys):
     assert app.main([*words.split(), "--debug"]) == 4
     assert "Traceback" not in (printed := capsys.readouterr().err)
     assert printed.startswith("constparity: ")
+
+
+def test_where_there_are_no_programs_no_process_is_said_to_start(folder, capsys):
+    assert app.main(["run", "empty.py"]) == 5
+    told = capsys.readouterr().err
+    assert "no programs in empty.py: mark functions with @program" in told
+    assert "starting the processes" not in told
 
 
 def test_debug_prints_where_the_users_own_module_raises(folder, capsys):

@@ -1,5 +1,6 @@
 """`run` prints the answer first, then what differs, with what helps."""
 
+import contextvars
 import io
 import itertools
 
@@ -7,7 +8,8 @@ import built_grids as built
 import pytest
 from rich.console import Console
 
-from parity_tests.cli import run_view
+from parity_tests.cli import explain_view, run_view
+from parity_tests.cli.exit_codes import TRACEBACKS
 from reports.rows import (
     FLIP_OUTCOMES,
     VERDICTS,
@@ -46,6 +48,20 @@ def test_a_row_has_verdict_rung_and_figures(faults):
 
 def test_a_side_that_failed_has_no_figures(faults):
     assert cells(printed(faults, "raises"), "raises")[3:] == ["-", "- / -", "- / -", "-"]
+
+
+def test_with_debug_a_failure_has_its_traceback_once_for_sides_that_fail_alike(faults, rows):
+    assert "Traceback" not in printed(faults, "raises")
+    debug = contextvars.copy_context()
+    debug.run(TRACEBACKS.set, True)
+    campaign = faults.model_copy(update={"programs": (rows["raises"],)})
+    assert len([each for each in rows["raises"].observations if each.failure]) > 1
+    for show in (run_view.print_campaign, explain_view.print_explanation):
+        console = Console(file=io.StringIO(), width=140)
+        debug.run(show, console, campaign)
+        said = console.file.getvalue()
+        assert said.count("    Traceback (most recent call last):\n") == 1
+        assert 'faults.py", line ' in said.partition("Traceback")[2]
 
 
 def test_the_first_two_lines_answer_and_the_worst_program_comes_first(faults):
@@ -221,11 +237,14 @@ def test_a_finding_of_several_pairs_is_printed_once(faults, rows):
 
 
 def test_a_name_is_neither_markup_nor_emoji_nor_obeyed(faults, rows):
-    name = "model:100:[red]\x1b[2J"
+    name = "model:100:[red]\x1b[2J\nnext"
     row = rows["other_value"].model_copy(update={"name": name, "source": "a:100:"})
     text = printed(faults.model_copy(update={"programs": (row,)}), name)
     assert "\x1b" not in text
-    assert "model:100:[red]" in text
+    shown = "model:100:[red]\\x1b[2J\\nnext"
+    [row] = [line for line in text.splitlines() if line.startswith("│model")]
+    assert "[red]\\x1b[2J\\nnext │ different" in row
+    assert f"\n{shown} (a:100:): flip: different" in text
 
 
 def test_every_verdict_is_printed_in_colour_and_reads_the_same_without(faults):

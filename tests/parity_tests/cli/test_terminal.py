@@ -36,13 +36,13 @@ def test_a_pipe_gets_each_step_with_its_text_on_a_line_of_its_own(coloured):
         advance(2, 2, "simplified: my_model.py:step")
         advance(2, 2, "")
         advance(0, 0, "step: compiling")
-        advance(0, 3, "round 1")
+        advance(0, 3, "round\n1")
     assert console.file.getvalue().splitlines() == [
         "1/2 legacy: my_model.py:step",
         "1/2 simplified: my_model.py:step: compile",
         "2/2 simplified: my_model.py:step",
         "step: compiling",
-        "0/3 round 1",
+        "0/3 round\\n1",
     ]
 
 

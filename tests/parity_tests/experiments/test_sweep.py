@@ -139,12 +139,19 @@ def test_a_sweep_has_a_row_with_the_preamble(capsys):
     assert 'recommended: precompute_constants="auto": ' in printed
 
 
-def test_noise_widens_what_makes_no_difference():
+def test_what_noise_alone_makes_equal_is_not_known():
     points = [point(0, 1.2, 1.0), point(1, 1.0, 1.3)]
     assert recommend(points)[0] == 0
     recommended, reason = recommend(points, call_noise=0.25, compile_noise=0.4)
     assert recommended is None
-    assert "25% for a call and 40% to compile" in reason
+    assert reason == (
+        "not known: times vary by 25% for a call and 40% to compile from run to run; give more "
+        "--samples"
+    )
+    calls = [point(0, 1.9, 1.0), point(1, 1.0, 1.0)]
+    assert "times vary by 92% for a call from run to run" in recommend(calls, call_noise=0.92)[1]
+    equal = [point(0, 1.04, 1.0), point(1, 1.0, 1.09)]
+    assert recommend(equal, call_noise=0.25)[1].endswith("within 5% for a call and 10% to compile")
 
 
 @pytest.fixture

@@ -18,9 +18,12 @@ FILE = program_file("steady_and_fitful")
 
 def test_a_program_that_differs_from_itself_is_found(capsys):
     assert main(["aa", str(FILE), "--runs", "2"]) == 1
-    out = capsys.readouterr().out
-    assert "2 runs of 2 programs: 1 program with other outputs or counts" in out
-    assert "times are judged from 16 runs on" in out
+    answer, totals, *rest = capsys.readouterr().out.splitlines()
+    assert answer.startswith("2 runs of 2 programs: 1 program with other outputs or counts")
+    assert answer.endswith("times are judged from 16 runs on")
+    assert totals == "2 programs: 1 parity, 1 difference"
+    assert totals not in rest
+    assert "flip" not in answer + "".join(rest[:1])
 
 
 def test_every_run_is_compared_with_the_first():
@@ -60,8 +63,17 @@ def test_one_alarm_in_a_hundred_is_as_many_as_may_be():
     calm = ["equivalent"] * 50 + ["inconclusive"] * 49
     found = verdicts(*calm, "slower", *["not measured"] * 500)
     assert found.is_trustworthy
-    assert summary(found).endswith("1 alarm in 100 verdicts on times (1.00%)")
+    told = "; 1 alarm in 100 verdicts on times (1.00%); 49 of them inconclusive"
+    assert summary(found).endswith(told)
     assert not verdicts(*calm, "slower", "faster").is_trustworthy
+
+
+def test_no_alarm_where_nothing_was_found_is_no_good_news():
+    assert summary(verdicts(*["inconclusive"] * 7)).endswith(
+        "; 0 alarms in 7 verdicts on times (0.00%); 7 of them inconclusive: more --runs or a "
+        "quieter machine"
+    )
+    assert summary(verdicts("equivalent")).endswith("; 0 alarms in 1 verdict on times (0.00%)")
 
 
 def test_alarms_that_point_one_way_are_no_chance():
