@@ -1,5 +1,6 @@
 """A plan in a store: resumed, refused, run again, held to rules, and read."""
 
+import contextlib
 import sqlite3
 import subprocess
 import sys
@@ -85,7 +86,7 @@ def test_a_column_that_something_else_has_changed_is_told(damage, asked, begin, 
     with opened_plan(path, begin(NAMES)) as plan:
         run_tasks(plan, tasks(NAMES), run)
         plan.finish()
-    with sqlite3.connect(path) as connection:
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute(f"UPDATE {damage}")
     with pytest.raises(StoreError, match=r"runs.db': .*; something else has written to it"):
         asked(path)
