@@ -50,7 +50,7 @@ class PlannedProgram(Record):
     summary: str = ""
     tags: tuple[str, ...] = ()
     unavailable: str = ""
-    is_missing: bool = True
+    is_missing: bool = False
     directory: str = ""
 
 

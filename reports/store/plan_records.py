@@ -32,7 +32,7 @@ class PlannedText:
     text: str
     target: str = ""
     unavailable: str = ""
-    is_missing: bool = True
+    is_missing: bool = False
 
 
 @dataclass(frozen=True)

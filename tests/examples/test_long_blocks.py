@@ -205,7 +205,7 @@ def test_each_line_ends_as_the_page_says(page, lines, request):
 
 def run(line, *, expected=0):
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, timeout=3600
+        ["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, timeout=1500
     )
     assert done.returncode == expected, f"{line}\n{done.stdout}{done.stderr}"
 
