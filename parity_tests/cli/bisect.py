@@ -13,7 +13,7 @@ import typer
 
 from parity_tests.cli.display import Display, NoColor, Quiet
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
-from parity_tests.cli.help_pages import OTHER_COMMAND, left_out
+from parity_tests.cli.help_pages import OTHER_COMMAND
 from parity_tests.cli.options import Reporting
 from reports.kinds import formats_of
 
@@ -43,7 +43,7 @@ _CODES = {
 
 def no_jax(context: typer.Context, error: NoJaxError) -> None:
     """Say that a command imported no JAX, and set the exit status of that."""
-    complain(f"{error}{left_out(context)}")
+    complain(str(error))
     context.obj.code = Exit.COULD_NOT_COMPARE if error.is_early else Exit.NOTHING_COLLECTED
 
 

@@ -97,27 +97,17 @@ def test_a_command_of_another_environment_is_named_with_the_one_that_was_meant(
     ) in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
-        (["pytest", "-k", "loss"], 4, "no option -k\n"),
-        (["sh", "no_such_file"], 2, "had started no Python process yet"),
-    ],
-)
-def test_a_command_without_dashes_before_it_is_told_of_them(
-    words: list[str], code: int, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
-    monkeypatch.chdir(tmp_path)
-    for name in ("bisect", "sites"):
-        hint = f"  -> the command goes after --, as in `constparity {name} -- pytest"
-        assert main([name, *words]) == code
-        told = capsys.readouterr().err
-        assert said in told
-        assert hint in told
-        if code == 2:
-            assert main([name, "--", *words]) == code
-            assert hint not in capsys.readouterr().err
+@pytest.mark.parametrize("name", ["bisect", "sites"])
+def test_an_option_of_a_command_without_dashes_before_it_is_told_of_them(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hint = f"  -> the command goes after --, as in `constparity {name} -- pytest"
+    assert main([name, "pytest", "-k", "loss"]) == 4
+    told = capsys.readouterr().err
+    assert "no option -k\n" in told
+    assert hint in told
+    assert main([name, "-k", "--", "pytest"]) == 4
+    assert hint not in capsys.readouterr().err
 
 
 READS = """\
