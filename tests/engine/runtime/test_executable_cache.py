@@ -2,6 +2,7 @@
 
 import gc
 import threading
+import time
 import weakref
 from concurrent.futures import ThreadPoolExecutor
 
@@ -128,7 +129,9 @@ def test_the_cache_does_not_keep_what_callbacks_captured():
         return weakref.ref(captured)
 
     found = [called(n) for n in range(3)]
-    gc.collect()
+    give_up = time.monotonic() + 5  # XLA's thread may let go of a callback after its result is seen
+    while any(each() for each in found) and time.monotonic() < give_up:
+        gc.collect()
     assert [each() for each in found] == [None] * 3
 
 
