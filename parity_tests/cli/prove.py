@@ -140,10 +140,11 @@ def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:
     from reports.rows.proofs import reasons_of
 
     terminal.say(console, proofs.headline, style="bold")
+    told: set[tuple[str, ...]] = set()
     for program in proofs.programs:
         if is_told(program):
             terminal.say(console, f"{terminal.on_one_line(program.name)}: {state_of(program)}")
-            for reason in reasons_of(program) if details else ():
+            for reason in reasons_of(program, told) if details else ():
                 terminal.say(console, f"    {reason}")
             terminal.say_traceback(console, program.traceback)
 

@@ -80,8 +80,12 @@ class Proofs(Row):
         return headline_of(self.programs)
 
 
-def reasons_of(program: ProgramProof) -> Iterator[str]:
-    """Yield a sentence for each reason why a program is not proved, or may break all the same."""
+def reasons_of(program: ProgramProof, told: set[tuple[str, ...]] | None = None) -> Iterator[str]:
+    """Yield a sentence for each reason why a program is not proved, or may break all the same.
+
+    `told` has the hazards that stand in full above, and takes those that it yields: programs of one
+    module often share one.
+    """
     if program.failure:
         yield program.failure
     for claim in program.claims:
@@ -99,7 +103,11 @@ def reasons_of(program: ProgramProof) -> Iterator[str]:
         alike.setdefault((hazard.kind, hazard.what, hazard.fix), []).append(where)
     for (kind, what, fix), places in alike.items():
         where = ", ".join(each for each in dict.fromkeys(places) if each)
-        yield f"{kind}: {what}; {fix}" + (f" ({where})" if where else "")
+        is_told = told is not None and (kind, what, fix) in told
+        said = "as above" if is_told else f"{what}; {fix}"
+        yield f"{kind}: {said}" + (f" ({where})" if where else "")
+        if told is not None:
+            told.add((kind, what, fix))
     yield from program.reservations
 
 

@@ -321,6 +321,20 @@ def test_what_may_break_although_it_is_proved_is_told(found):
     assert "captured and donated" in kinds["captured_and_donated"]
 
 
+def test_a_hazard_of_many_programs_is_explained_once(kept):
+    proofs = load_result(kept / "proofs.json")
+    [program] = (each for each in proofs.programs if each.name == "may_break")
+    twice = proofs.model_copy(update={"programs": (program, program)})
+    console = Console(file=io.StringIO(), width=1000)
+    print_proofs(console, twice)
+    first, second = (
+        each for each in console.file.getvalue().splitlines() if "NumPy array: " in each
+    )
+    assert "capture a copy of its own" in first
+    [hazard] = program.hazards
+    assert second == f"    writeable NumPy array: as above ({hazard.file}:{hazard.line})"
+
+
 def test_what_explains_a_failure_after_the_flip_is_told_with_it(found):
     _, rows, _ = found
     assert [each["kind"] for each in rows["fails_after"]["hazards"]] == ["reads the flag"]
