@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
+    BaseModel,
     ConfigDict,
     Field,
     ValidationError,
@@ -377,13 +378,19 @@ def _with_constraints(spec: Spec) -> Spec:
     return spec.model_copy(update=update)
 
 
-_KEYS = sorted(
-    {
-        field.alias or name
-        for record in (Spec, CampaignSpec, CorpusSpec, LibrarySpec, KnownFailures, EnvironmentSpec)
-        for name, field in record.model_fields.items()
-    }
-)
+_RECORDS: dict[str, type[BaseModel]] = {
+    "at the top": Spec,
+    "of [campaign]": CampaignSpec,
+    "of [[corpus]]": CorpusSpec,
+    "of [[library]]": LibrarySpec,
+    "of known in [[library]]": KnownFailures,
+    "of [[environment]]": EnvironmentSpec,
+}
+# Each key, and the tables that have it.
+_KEYS: dict[str, list[str]] = {}
+for _table, _record in _RECORDS.items():
+    for _name, _field in _record.model_fields.items():
+        _KEYS.setdefault(_field.alias or _name, []).append(_table)
 
 
 # -- what is wrong with a spec, in words of TOML ---------------------------------------------------
@@ -393,8 +400,10 @@ _TABLES = ("corpus", "library", "environment")
 _KNOWN = '{ tests = ["*::test_name"], why = "..." }'
 
 
-def said(error: ValidationError, keys: Sequence[str]) -> str:
-    """Say where a spec is wrong and how, one part for each place; `keys` are those that it has.
+def said(error: ValidationError, keys: Mapping[str, Sequence[str]]) -> str:
+    """Say where a spec is wrong and how, one part for each place.
+
+    `keys` has the keys of a spec, each with the tables that have it.
 
     Example::
 
@@ -410,7 +419,7 @@ def _place(where: tuple[int | str, ...]) -> str:
     return " ".join(words) or "the file"
 
 
-def _what(error: ErrorDetails, keys: Sequence[str]) -> str:
+def _what(error: ErrorDetails, keys: Mapping[str, Sequence[str]]) -> str:
     kind, given, where = error["type"], error["input"], error["loc"]
     bounds: Mapping[str, Any] = error.get("ctx", {})
     key = next((part for part in reversed(where) if isinstance(part, str)), "")
@@ -418,8 +427,8 @@ def _what(error: ErrorDetails, keys: Sequence[str]) -> str:
     match kind:
         case "extra_forbidden":
             if key in keys:
-                return "it is a key of another table"
-            return f"there is no such key{close(key, keys)}"
+                return f"it is a key {' and '.join(keys[key])}"
+            return f"there is no such key{close(key, sorted(keys))}"
         case "missing":
             return "it is missing"
         case "string_type":

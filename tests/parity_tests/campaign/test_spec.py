@@ -65,7 +65,7 @@ def test_a_spec_is_read(tmp_path):
             "[[corpus]]\nname = 'a'\n[campaign]\nround = 5",
             "campaign round: there is no such key; did you mean rounds?",
         ),
-        ("[[corpus]]\nname = 'a'\nsides = ['legacy']", "corpus 1 sides: it is a key of another"),
+        ("[[corpus]]\nname = 'a'\nsides = ['legacy']", "corpus 1 sides: it is a key of [campaign]"),
         ("[[corpus]]\nname = 'a'\n[[environment]]\nwith = ['flax']", "name jax"),
         (
             "[[corpus]]\nname = 'a'\n[campaign]\nfail_on = 'drift'",
