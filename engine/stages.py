@@ -249,22 +249,16 @@ class Compiled(jax.stages.Compiled):
         captured = self.const_args
         executable = jax_internals.call_params(self).executable
         on_devices = place(executable, captured) if captured else captured
-        # JAX checks the type of each const arg, and a placed PRNG key, raw data, would fail: pass
-        # the key itself. Stock JAX has no keys among its const args (jax 0.10.2).
-        is_key = [jax.dtypes.issubdtype(const.dtype, jax.dtypes.extended) for const in captured]
-        params = jax_internals.replace_const_args(
-            self,
-            [
-                const if key else array
-                for const, array, key in zip(captured, on_devices, is_key, strict=True)
-            ],
-        )
+        passed = list(map(jax_internals.with_buffer, captured, on_devices))
+        params = jax_internals.replace_const_args(self, passed)
 
         def call_in_python(*args: Any, **kwargs: Any) -> Any:
             results, _, _ = jax.stages.Compiled.call(params, *args, **kwargs)
             return results
 
-        in_c = None if any(is_key) else executable.create_cpp_call(params)
+        # Stock JAX has no keys among its const args, and jaxlib takes none (jax 0.10.2).
+        has_keys = any(one is not other for one, other in zip(passed, on_devices, strict=True))
+        in_c = None if has_keys else executable.create_cpp_call(params)
         call = in_c or call_in_python
         if self._execution_of is not None and watching.watcher() is not None:
             call = _watched(call, self._execution_of, self.in_tree, self.out_tree)

@@ -24,6 +24,7 @@ from engine.jax_internals.arrays import (
     in_default_memory,
     uncommitted,
     undisturbed,
+    with_buffer,
 )
 from engine.jax_internals.bodies import (
     Body,

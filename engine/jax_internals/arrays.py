@@ -52,6 +52,17 @@ def uncommitted(value: Any) -> Any:
     )
 
 
+def with_buffer(value: Any, buffer: Any) -> Any:
+    """Return an array on devices as what was captured: typed PRNG keys, or the array itself.
+
+    JAX puts the words of keys on devices, and places them by the sharding of the keys: it takes
+    keys alone for that (jax 0.10.2).
+    """
+    if not isinstance(value, _prng.PRNGKeyArray):
+        return buffer
+    return _prng.PRNGKeyArray(value._impl, buffer)
+
+
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """Run this block outside of the user's context: its traces, its mesh and its checks for NaN.

@@ -37,7 +37,8 @@ def run(
         placed = place(executable, computation.const_args)
         if placed and plan:
             _last_placement[plan] = executable, computation.const_args, placed
-    return executable.unsafe_call(*placed, *operands), executable, placed
+    passed = map(jax_internals.with_buffer, computation.const_args, placed)
+    return executable.unsafe_call(*passed, *operands), executable, placed
 
 
 def _placed_before(

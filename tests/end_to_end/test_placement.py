@@ -274,6 +274,23 @@ def test_prng_keys_follow_the_arguments(side):
         np.testing.assert_allclose(result, expected, rtol=1e-6)
 
 
+def test_captured_keys_are_split_over_devices(side):
+    """As `test_partial_auto_of_random_keys` of JAX: the array of their words has an axis more."""
+    mesh = Mesh(np.array(DEVICES).reshape(4, 2), ("i", "j"))
+    keys = jax.random.split(jax.random.key(0), 8)
+    rows = PartitionSpec("i")
+    mapped = jax.shard_map(
+        lambda part: part, mesh=mesh, in_specs=rows, out_specs=rows, check_vma=False,
+        axis_names={"i"},
+    )  # fmt: skip
+
+    def words(x):
+        return x + jax.random.key_data(mapped(keys))
+
+    for found in results(words, np.uint32(0), constants=side):
+        np.testing.assert_array_equal(found, jax.random.key_data(keys))
+
+
 REVERSED = NamedSharding(Mesh(np.array(DEVICES[::-1]), "i"), PartitionSpec("i"))
 
 
