@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -25,13 +24,13 @@ from reports.rows.scorecard import (
     EFFECTS,
     KINDS,
     Effect,
-    LineKind,
     OnRelease,
     Release,
     Scorecard,
     ScoreLine,
     Seen,
     State,
+    StatedLine,
 )
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -44,24 +43,10 @@ class LineError(ValueError):
     """A program does not state its line as it has to: the message has the file, and what lacks."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """What a program states of its line.
+class Line(StatedLine):
+    """What a program states of its line, and the file that has it."""
 
-    `fault` and `right` are what flag off and flag on show while the fault is there, and without it.
-    """
-
-    name: str
-    title: str
-    kind: LineKind
-    who: str
-    origin: str
-    way_round: str
-    fault: tuple[str, str]
-    right: tuple[str, str]
-    by_design: str
-    code: str
-    file: Path
+    path: Path
 
     @property
     def effect(self) -> Effect:
@@ -75,7 +60,7 @@ class Line:
     @property
     def program(self) -> str:
         """The program without its docstring."""
-        text = self.file.read_text("utf-8")
+        text = self.path.read_text("utf-8")
         first = ast.parse(text).body[0]
         assert first.end_lineno is not None
         return "\n".join(text.splitlines()[first.end_lineno :]).strip()
@@ -122,7 +107,7 @@ def read(file: Path) -> Line:
         right=right,
         by_design=found.get("by design", ""),
         code=found.get("code", ""),
-        file=file,
+        path=file,
     )
 
 
@@ -130,7 +115,7 @@ def digest(found: Iterable[Line]) -> str:
     """Return a digest of the programs and what they state."""
     hashed = hashlib.sha256()
     for each in found:
-        hashed.update(each.name.encode() + b"\0" + each.file.read_bytes() + b"\0")
+        hashed.update(each.name.encode() + b"\0" + each.path.read_bytes() + b"\0")
     return hashed.hexdigest()[:16]
 
 
@@ -186,7 +171,7 @@ def _told(lines: Sequence[Line], python: Path, side: Side) -> Any:
         return run_file(
             _ONE_SIDE,
             python,
-            arguments=["--", side, *(str(each.file) for each in lines)],
+            arguments=["--", side, *(str(each.path) for each in lines)],
             environment=environment_of(side, _without_settings(os.environ)),
             seconds=_SECONDS_EACH * (len(lines) + 2),
         )
@@ -241,21 +226,11 @@ def _line(
                 seen=tuple(each.values()),
             )
         )
+    is_ours = line.path.is_relative_to(FOLDER)
     return ScoreLine(
-        name=line.name,
-        title=line.title,
-        kind=line.kind,
+        **line.model_dump(exclude={"path"}),
         effect=line.effect,
-        who=line.who,
-        origin=line.origin,
-        way_round=line.way_round,
-        fault=line.fault,
-        right=line.right,
-        by_design=line.by_design,
-        code=line.code,
-        file=line.file.relative_to(FOLDER).as_posix()
-        if line.file.is_relative_to(FOLDER)
-        else line.file.name,
+        file=line.path.relative_to(FOLDER).as_posix() if is_ours else line.path.name,
         program=line.program,
         releases=tuple(found),
     )

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, get_args
 
 from reports.rows.row import Row, Side
 
 # What a user meets, the worst first.
 LineKind = Literal["wrong values", "fails", "placement", "cost", "tools", "note"]
-KINDS: tuple[LineKind, ...] = ("wrong values", "fails", "placement", "cost", "tools", "note")
+KINDS: tuple[LineKind, ...] = get_args(LineKind)
 # What the flip does to a fault: it makes it, so it stands against the flip; it makes it on purpose;
 # it leaves it; it fixes it.
 Effect = Literal["against the flip", "by design", "in both modes", "fixed by the flip"]
-EFFECTS: tuple[Effect, ...] = (
-    "against the flip", "by design", "in both modes", "fixed by the flip",
-)  # fmt: skip
+EFFECTS: tuple[Effect, ...] = get_args(Effect)
 # - open: both modes show the fault as its program states it; new: and the release before did not.
 # - changed: neither that nor what is right.
 # - not known: a process failed in a way that the program does not state.
 # - right: both modes show what is right; fixed: and a release before showed the fault.
 # - not in this release: both say so.
 State = Literal["open", "new", "changed", "not known", "fixed", "right", "not in this release"]
-STATES: tuple[State, ...] = (
-    "open", "new", "changed", "not known", "fixed", "right", "not in this release",
-)  # fmt: skip
+STATES: tuple[State, ...] = get_args(State)
 
 
 class Seen(Row):
@@ -43,8 +39,8 @@ class OnRelease(Row):
     seen: tuple[Seen, ...]
 
 
-class ScoreLine(Row):
-    """A line of the scorecard, with its program.
+class StatedLine(Row):
+    """What a program states of its line of the scorecard.
 
     - `who` is hit; `origin`: the statement or the issue that it belongs to; `way_round`.
     - `by_design`: why it is on purpose, or ""; `code`: the place in JAX, where it is known.
@@ -55,7 +51,6 @@ class ScoreLine(Row):
     name: str
     title: str
     kind: LineKind
-    effect: Effect
     who: str
     origin: str
     way_round: str
@@ -63,6 +58,12 @@ class ScoreLine(Row):
     right: tuple[str, str]
     by_design: str
     code: str
+
+
+class ScoreLine(StatedLine):
+    """A line of the scorecard, with its program."""
+
+    effect: Effect
     file: str
     program: str
     releases: tuple[OnRelease, ...]
