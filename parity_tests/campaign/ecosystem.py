@@ -34,8 +34,9 @@ from parity_tests.environments.making import MakingError, environment_for
 from parity_tests.environments.requirements import RequirementError
 from parity_tests.environments.store import FolderLock
 from parity_tests.observe.environment import version
-from parity_tests.processes.protocol import Record, write
+from parity_tests.processes.protocol import write
 from parity_tests.processes.side_environment import FOLDER
+from reports.rows import Row
 from reports.views.texts import counted
 
 Say = Callable[[str], None]
@@ -55,7 +56,7 @@ class LibraryError(SpecError):
         self.why = why
 
 
-class Gathered(Record):
+class Gathered(Row):
     """What the suite of a library came to; written last, so a folder that has it is whole."""
 
     library: LibrarySpec

@@ -19,15 +19,15 @@ from parity_tests.campaign.spec import (
     target_from_here,
 )
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import Listed, Record
+from parity_tests.processes.protocol import Listed
 from parity_tests.run.collection import collect
 from parity_tests.run.selection import Selection
 from parity_tests.targets import MissingModuleError, TargetError
-from reports.rows import Environment
+from reports.rows import Environment, Row
 from reports.views.texts import counted
 
 
-class PlannedProgram(Record):
+class PlannedProgram(Row):
     """One program in one environment; `place` is its number in the plan.
 
     A generated program has a seed and its number in place of a target, and a depth where one was
@@ -72,7 +72,7 @@ class NamedEnvironment:
         return "--jax", self.spec.jax, *packages
 
 
-class PlannedEnvironment(Record):
+class PlannedEnvironment(Row):
     """An environment as a plan has it, with what its Python says of itself.
 
     `imported` are the digests of the user's files that its programs are made of, in order.
@@ -85,7 +85,7 @@ class PlannedEnvironment(Record):
     imported: tuple[str, ...] = ()
 
 
-class Plan(Record):
+class Plan(Row):
     """All of it. Names are unique in an environment."""
 
     spec: Spec

@@ -22,11 +22,10 @@ from pydantic_core import ErrorDetails
 
 from parity_tests.environments.requirements import Requirement, constraints
 from parity_tests.processes.options import TIMEOUT
-from parity_tests.processes.protocol import Record
 from parity_tests.run.options import PROVED_ON, RunAgain
 from parity_tests.run.selection import parse_expression
 from parity_tests.suggestions import close
-from reports.rows import SIDES, Side
+from reports.rows import SIDES, Row, Side
 from reports.rows.check_names import Flips
 from reports.rows.fail_rules import DEFAULT_RULES, FailRule, of_versions, parse
 
@@ -40,7 +39,7 @@ class SpecError(ValueError):
     """A spec cannot be used; the message names the file, the key, why, and what to do."""
 
 
-class Constraints(Record):
+class Constraints(Row):
     """A constraints file, which a spec names by its path: the versions of what is installed.
 
     Its lines are read with the spec. So they are part of its identity, and they reach other
@@ -74,7 +73,7 @@ def _requirements(limits: Constraints | None) -> tuple[Requirement, ...]:
     return (constraints(limits.file, limits.lines),) if limits else ()
 
 
-class CorpusSpec(Record):
+class CorpusSpec(Row):
     """A group of programs: those that `targets` name, or `generated` ones of a seed.
 
     Targets are as those of `constparity run`; a path is relative to the folder of the spec. Without
@@ -128,14 +127,14 @@ class CorpusSpec(Record):
         return self
 
 
-class KnownFailures(Record):
+class KnownFailures(Row):
     """Tests of a library that fail on stock JAX, too, and why: globs of "class::test"."""
 
     tests: tuple[str, ...]
     why: str
 
 
-class LibrarySpec(Record):
+class LibrarySpec(Row):
     """A third-party library, whose own test-suite is a corpus of the programs that it compiles.
 
     `with` are packages that its tests need beside it; `tests` are paths in its source distribution,
@@ -162,7 +161,7 @@ class LibrarySpec(Record):
         return (f"{self.name}=={self.version}", *self.with_, *_requirements(self.constraints))
 
 
-class EnvironmentSpec(Record):
+class EnvironmentSpec(Row):
     """An environment: a release of JAX to make one of, `with` packages, or an interpreter.
 
     Without both it is the interpreter of constparity itself. A release without `constraints` is
@@ -191,7 +190,7 @@ class EnvironmentSpec(Record):
         return (*self.with_, *_requirements(self.constraints))
 
 
-class CampaignSpec(Record):
+class CampaignSpec(Row):
     """How each program is run; times are in seconds, `memory_limit` in MiB for each process.
 
     A task has at most `task_size` programs of one corpus in one environment, and is tried at most
@@ -273,7 +272,7 @@ class CampaignSpec(Record):
         return parse(",".join(self.fail_on))
 
 
-class Spec(Record):
+class Spec(Row):
     """A whole spec."""
 
     campaign: CampaignSpec = CampaignSpec()

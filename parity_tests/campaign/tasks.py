@@ -20,16 +20,15 @@ from pydantic import Field
 from parity_tests.campaign.plan import PlannedProgram
 from parity_tests.campaign.spec import CampaignSpec, EnvironmentSpec
 from parity_tests.observe.environment import version
-from parity_tests.processes.protocol import Record
 from parity_tests.run.options import CampaignOptions
-from reports.rows import Environment
+from reports.rows import Environment, Row
 from reports.store.plan_records import Finished
 
 # Groups for each shard, if there are programs enough: small groups balance, large ones are quick.
 _GROUPS = 32
 
 
-class Task(Record):
+class Task(Row):
     """Some programs of a plan, by their places in it; its key is the same whenever it is tried.
 
     `python` is the interpreter of its environment on the machine that planned it; None is
@@ -105,7 +104,7 @@ def options_of(campaign: CampaignSpec, python: Path | None) -> CampaignOptions:
     )
 
 
-class TaskResult(Record):
+class TaskResult(Row):
     """What a task came to, on which machine; seconds are those of the clock and of processors.
 
     `floor_seconds` are what of the latter JAX took to trace, lower and compile: programs on their
@@ -121,7 +120,7 @@ class TaskResult(Record):
     floor_seconds: float
 
 
-class TaskLost(Record):
+class TaskLost(Row):
     """A task that ended without a result, and how.
 
     `unfit_worker` is the worker of a cluster that cannot run any task, as one whose disk is full:

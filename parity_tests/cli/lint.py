@@ -249,6 +249,7 @@ def _json(result: Result) -> str | bytes:
     import reports
     from parity_tests.observe.environment import version
     from reports.rows.lint import LintFinding, LintReport, LintUnread
+    from reports.rows.row import spelled_out
 
     report = LintReport(
         constparity=version(),
@@ -256,7 +257,7 @@ def _json(result: Result) -> str | bytes:
         findings=tuple(
             LintFinding(
                 code=each.code,
-                file=_text(each.file),
+                file=spelled_out(str(each.file)),
                 line=each.match.place.line,
                 column=each.match.place.column,
                 message=each.match.message,
@@ -266,16 +267,13 @@ def _json(result: Result) -> str | bytes:
             for each in result.findings
         ),
         unread=tuple(
-            LintUnread(file=_text(each.file), reason=each.reason, is_failure=each.is_failure)
+            LintUnread(
+                file=spelled_out(str(each.file)), reason=each.reason, is_failure=each.is_failure
+            )
             for each in result.unread
         ),
     )
     return reports.render_report("json", report)
-
-
-def _text(file: Path) -> str:
-    """Return the name of a file; JSON cannot hold the bytes of one outside UTF-8."""
-    return str(file).encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def _name(confidence: Confidence) -> LintConfidence:

@@ -16,7 +16,7 @@ import jax
 from parity_tests.jaxpr.bodies import bodies_of
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
-from parity_tests.jaxpr.interpreter import bind, evaluate
+from parity_tests.jaxpr.interpreter import Domain, bind, evaluate
 from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.observe.jit_on_side import STOCK_JIT, expanded_on_leaves, stock_embed_threshold
 from parity_tests.program import Program
@@ -80,19 +80,13 @@ class StockVariants:
 
 
 @dataclass(frozen=True)
-class _Handing:
+class _Handing(Domain[Any]):
     """The domain that reads other values instead of captured ones, in bodies of `jit` as well."""
 
     instead: Mapping[Hashable, Any]
 
     def constant(self, value: Any, aval: Any) -> Any:
         return self.instead.get(identity(value), value)
-
-    def unbound(self, var: Any) -> Any:
-        raise ValueError("a body has constvars without values")
-
-    def literal(self, literal: Any) -> Any:
-        return self.constant(literal.val, literal.aval)
 
     def equation(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
         if equation.primitive.name == "jit":

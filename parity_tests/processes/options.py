@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from parity_tests.processes.protocol import Record
-from reports.rows import Side
+from reports.rows import Row, Side
 from reports.rows.check_names import Flips
 
 TIMEOUT = 120.0
@@ -27,7 +26,7 @@ class Limits:
     python: Path | None = None
 
 
-class RunOptions(Record):
+class RunOptions(Row):
     """How each program is run on each side.
 
     `timeout` is in seconds for one program on one side, and `memory_limit` in bytes of resident

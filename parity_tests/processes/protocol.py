@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+from pydantic import Field, TypeAdapter
 from pydantic_core import PydanticSerializationError
 
 from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedForms, SettingsFound
@@ -26,7 +26,7 @@ from reports.rows.experiments import (
     TuneQuestion,
     Tuning,
 )
-from reports.rows.row import spelled_out
+from reports.rows.row import Row, spelled_out
 
 # Called with how much is done, how much there is in all, and a word on the last step.
 Progress = Callable[[int, int, str], None]
@@ -34,13 +34,7 @@ Progress = Callable[[int, int, str], None]
 AnswerT = TypeVar("AnswerT")
 
 
-class Record(BaseModel):
-    """A frozen record of what is said; unknown fields are refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
-
-
-class Step(Record):
+class Step(Row):
     """How far a process has come with a question: the arguments of `Progress`."""
 
     done: int
@@ -48,7 +42,7 @@ class Step(Record):
     text: str
 
 
-class Job(Record):
+class Job(Row):
     """One program to run; `number` is its place in the campaign.
 
     Unless `lowers`, it is numbered by its jaxpr alone, where that tells.
@@ -64,7 +58,7 @@ class Job(Record):
 XlaOptions = dict[str, bool | int | str]
 
 
-class Rerun(Record):
+class Rerun(Row):
     """One more run of a program, to look into its drift; `number` counts the runs of its side.
 
     The program is compiled with the options `xla`. With `barriers` its captured arrays are behind
@@ -75,14 +69,14 @@ class Rerun(Record):
 
     number: int
     target: str
-    xla: XlaOptions = {}
+    xla: XlaOptions = Field(default_factory=dict)
     barriers: bool = False
     as_arguments: bool = False
     equations: Literal["none", "constants", "all"] = "none"
     output: str = ""
 
 
-class Listed(Record):
+class Listed(Row):
     """One program that a target names; `unavailable` says why it cannot be run.
 
     `is_missing` says whether that is because a module is not installed. `digest` is that of the
@@ -102,7 +96,7 @@ class Listed(Record):
 # The answers.
 
 
-class Listing(Record):
+class Listing(Row):
     """The programs that targets name and the environment to measure them in, or an `error`.
 
     `missing_module` names the module that is not there, where this is the error. `has_flag` says
@@ -121,7 +115,7 @@ class Listing(Record):
     imported: dict[str, str] = Field(default_factory=dict)
 
 
-class EquationValue(Record):
+class EquationValue(Row):
     """One result of an equation: the equation, and where its array is among the saved ones.
 
     `position` has the number of the equation, after the numbers of the equations whose bodies it
@@ -138,39 +132,39 @@ class EquationValue(Record):
     is_needed: bool = True
 
 
-class EquationValues(Record):
+class EquationValues(Row):
     """The results of all equations; `left_out` counts results that were too large to be kept."""
 
     equations: tuple[EquationValue, ...] = ()
     left_out: int = 0
 
 
-class UnknownTarget(Record):
+class UnknownTarget(Row):
     """The target names no program, and why."""
 
     unknown_target: str
 
 
-class ProgramRaised(Record):
+class ProgramRaised(Row):
     """The program raised an exception: its type, its text and the user's line."""
 
     raised: str
 
 
-class DraftRead(Record):
+class DraftRead(Row):
     """A program's draft as JSON; the arrays that its variables hold are in a file."""
 
     draft: str
 
 
-class PrintedJaxpr(Record):
+class PrintedJaxpr(Row):
     """A printed jaxpr, and for each of its lines the user's line, "model.py:12", or ""."""
 
     text: str
     lines: tuple[str, ...]
 
 
-class Unreadable(Record):
+class Unreadable(Row):
     """The program's jaxpr cannot be read as a draft, and why."""
 
     unreadable: str
@@ -179,7 +173,7 @@ class Unreadable(Record):
 # The requests: each has the fields that its handler in `parity_tests.worker` needs.
 
 
-class Question(Record, Generic[AnswerT]):
+class Question(Row, Generic[AnswerT]):
     """A request that a process answers once; the type parameter is the type of the answer."""
 
     @classmethod
@@ -232,7 +226,7 @@ class SettingsAtImport(Question[SettingsFound]):
     jax_first: bool
 
 
-class ComparedVariant(Record):
+class ComparedVariant(Row):
     """A variant that hoists these arrays, by their numbers, beside the one that inlines all.
 
     `failure` says how the variant failed.
@@ -292,7 +286,7 @@ class PrintJaxpr(Question[PrintedJaxpr]):
     side: Side
 
 
-class Form(Record):
+class Form(Row):
     """The jaxpr of a program, or its module for a platform."""
 
     of: Literal["jaxpr", "module"]
@@ -331,7 +325,7 @@ class TakeBenchTurn(Question[TurnTaken]):
     says_on: int  # a file descriptor
 
 
-class RunJobs(Record):
+class RunJobs(Row):
     """Run programs on a side one by one, and leave the evidence of each in files.
 
     Each is called `steady_calls` times to time it. With `reload` it is also exported and reloaded,
@@ -353,27 +347,27 @@ class RunJobs(Record):
     platforms: tuple[str, ...] = ()
 
 
-class ServeJobs(Record):
+class ServeJobs(Row):
     """Run programs on a side as they come, one line of JSON each on stdin."""
 
     kind: Literal["serve jobs"] = "serve jobs"
     side: Side
 
 
-class ServeReruns(Record):
+class ServeReruns(Row):
     """Run programs again on a side as they come, one `Rerun` of JSON in each line on stdin."""
 
     kind: Literal["serve reruns"] = "serve reruns"
     side: Side
 
 
-class ServeTruth(Record):
+class ServeTruth(Row):
     """Evaluate programs in double precision as they come, one line of JSON each on stdin."""
 
     kind: Literal["serve truth"] = "serve truth"
 
 
-class Wait(Record):
+class Wait(Row):
     """Import what some work needs on a side, say so by the file `ready`, and wait for an order.
 
     The order comes as a line on stdin, the path of its file.
@@ -407,7 +401,7 @@ Request = Annotated[
 ]
 
 
-class Order(Record):
+class Order(Row):
     """What a process is started with: its request, its folder, and where modules are found."""
 
     folder: Path
@@ -415,7 +409,7 @@ class Order(Record):
     request: Request
 
 
-def to_json(model: BaseModel) -> str:
+def to_json(model: Row) -> str:
     """Write a model as JSON, whatever texts a program has put into it."""
     # Few models have a text that is no UTF-8. As a value it raises, as a key of a mapping it is
     # replaced, and either is spelled out below.

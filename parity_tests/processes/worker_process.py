@@ -25,10 +25,10 @@ from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.processes import early_starts
 from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
-from parity_tests.processes.protocol import AnswerT, Order, Question, Record, Step
+from parity_tests.processes.protocol import AnswerT, Order, Question, Step
 from parity_tests.processes.side_environment import FOLDER, environment_of
 from parity_tests.processes.signs_of_life import give_sign, hear
-from reports.rows import Failure, Side
+from reports.rows import Failure, Row, Side
 
 PROCESSES = 2
 # A look takes a fifth of a millisecond. The longer the work takes, the longer is the pause between
@@ -157,7 +157,7 @@ class Worker:
     @classmethod
     def start(
         cls,
-        request: Record,
+        request: Row,
         folder: Path,
         side: Side,
         *,

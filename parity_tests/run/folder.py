@@ -21,11 +21,11 @@ from parity_tests.evidence.folder_layout import CampaignFiles, finished_programs
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.kept_files import finished
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Listed, Listing, Record, as_bytes, to_json, write
+from parity_tests.processes.protocol import Listed, Listing, as_bytes, to_json, write
 from parity_tests.processes.side_environment import CACHE_OFF, environment_of
 from parity_tests.processes.side_runs import was_killed
 from parity_tests.run.options import CampaignOptions, side_with_hazards
-from reports.rows import SCHEMA_VERSION
+from reports.rows import SCHEMA_VERSION, Row
 
 # Others of CONSTPARITY_* are folders of this machine, or secret.
 _VARIABLES = (
@@ -66,7 +66,7 @@ def setup_of(options: CampaignOptions) -> Setup:
 FORMAT = f"4.{SCHEMA_VERSION}"
 
 
-class _Identity(Record):
+class _Identity(Row):
     """What the folder of a campaign says of it; `sha256` is the digest of all the rest."""
 
     format: str

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from parity_tests.processes.protocol import Listed, Record
+from parity_tests.processes.protocol import Listed
+from reports.rows import Row
 
 _WORD = re.compile(r"[^\s()]+")
 _OPERATORS = ("and", "or", "not")
@@ -95,7 +96,7 @@ def _unreadable(expression: str) -> NameExpressionError:
     )
 
 
-class Selection(Record):
+class Selection(Row):
     """What a program must be to be run; without anything, every program is.
 
     `expression` is that of `-k`. A program has one of the `tags`. `targets` are programs as

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.temporary_folders import temporary_folder
@@ -22,15 +22,13 @@ from parity_tests.processes import protocol
 from parity_tests.processes.protocol import Order, Wait, to_json, write
 from parity_tests.worker import answers, jobs
 from parity_tests.worker.handling import Desk, prepare
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
+from reports.rows import Row
 
 _CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
 
 # What a process does with each kind of request. A handler imports what it needs when it runs. So a
 # process of stock JAX never imports the engine, and one that lists programs nothing of experiments.
-HANDLERS: Mapping[type[protocol.Record], Callable[[Any, Desk], BaseModel | None]] = {
+HANDLERS: Mapping[type[Row], Callable[[Any, Desk], Row | None]] = {
     protocol.ListPrograms: answers.list_programs,
     protocol.DetectHazards: answers.detect_hazards,
     protocol.ReadsInCalls: answers.reads_in_calls,
