@@ -21,7 +21,7 @@ from parity_tests.cli.options import (
     Store,
 )
 from parity_tests.cli.report_option import checked_reports, write_reports
-from parity_tests.cli.run_programs import conclude
+from parity_tests.cli.run_programs import Ending, conclude
 from reports.kinds import formats_of
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def compare(
             attribution_timeout=attribution_timeout,
             progress=shown,
         )
-    conclude(context, result, requests, judging, display)
+    conclude(Ending(context, display, requests, judging), result)
 
 
 def compare_stored(

@@ -16,7 +16,7 @@ from parity_tests.cli.options import (
     parse_sides,
 )
 from parity_tests.cli.python_option import OnePython, interpreters
-from parity_tests.cli.run_programs import exit_by_rules, run_programs, start_early
+from parity_tests.cli.run_programs import Ending, exit_by_rules, run_programs, start_early
 from parity_tests.cli.selecting import (
     Choosing,
     ListOnly,
@@ -76,4 +76,4 @@ def explain(
         console = display.console()
         explain_view.print_explanation(console, result, details=display.details)
         write_reports(context, console, requests, result, judging.rules)
-        exit_by_rules(context, console, result, judging, display)
+        exit_by_rules(Ending(context, display, requests, judging), result)

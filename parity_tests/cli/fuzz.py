@@ -21,7 +21,7 @@ from parity_tests.cli.options import (
     parse_sides,
 )
 from parity_tests.cli.report_option import write_reports
-from parity_tests.cli.run_programs import exit_by_rules
+from parity_tests.cli.run_programs import Ending, exit_by_rules
 
 
 def fuzz(
@@ -68,6 +68,7 @@ def fuzz(
     """
     import reports
     from parity_tests.cli import run_view
+    from parity_tests.cli.terminal import say
     from reports.rows.fail_rules import broken
     from reports.rows.proofs import reason_of
     from reports.views.texts import counted
@@ -94,11 +95,11 @@ def fuzz(
     for name, claims in fuzzed.apart.items():
         for claim in (each for each in claims if each.answer != "proved"):
             said = f"{name}: {claim.of} {claim.answer}: {reason_of(claim)}"
-            console.print(said, highlight=False, markup=False, soft_wrap=True)
+            say(console, said)
     write_reports(context, console, requests, fuzzed.campaign, judging.rules)
     failing = {name for each in broken(fuzzed.campaign, judging.rules) for name in each.programs}
     with display.progress(first="making programs smaller") as shown:
         smaller = list(fuzzing.keep(fuzzed, keep, failing=failing, timeout=timeout, progress=shown))
     for kept in smaller:
         console.print(f"kept: {kept.file}", highlight=False, soft_wrap=True)
-    exit_by_rules(context, console, fuzzed.campaign, judging, display)
+    exit_by_rules(Ending(context, display, requests, judging), fuzzed.campaign)

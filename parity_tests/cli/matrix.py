@@ -12,7 +12,7 @@ from parity_tests.cli.options import (
     Sides,
     parse_sides,
 )
-from parity_tests.cli.run_programs import conclude, run_programs
+from parity_tests.cli.run_programs import Ending, conclude, run_programs
 from parity_tests.cli.selecting import Choosing, Expression, ListOnly, list_programs
 
 
@@ -49,6 +49,6 @@ def matrix(
         return
     result = run_programs(context, chosen, options, display)
     if result is not None:
-        conclude(context, result, requests, judging, display)
+        conclude(Ending(context, display, requests, judging), result)
         if display.details:
             matrix_grid.print_grid(display.console(), matrix_grid.grid(result))

@@ -25,7 +25,7 @@ from parity_tests.cli.options import (
 )
 from parity_tests.cli.python_option import OnePython, interpreters
 from parity_tests.cli.report_option import write_reports
-from parity_tests.cli.run_programs import exit_by, print_broken, start_early
+from parity_tests.cli.run_programs import Ending, exit_by, print_broken, start_early
 from parity_tests.cli.selecting import Choosing, ListOnly, list_programs
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def prove(
     write_reports(context, console, requests, proofs, judging.rules)
     if not numbers:
         print_broken(console, found)
-    exit_by(context, console, found, judging)
+    exit_by(Ending(context, display, requests, judging), found)
 
 
 def print_proofs(console: Console, proofs: Proofs, *, details: int = 1) -> None:

@@ -36,7 +36,7 @@ from parity_tests.cli.python_option import (
     releases_of,
 )
 from parity_tests.cli.report_option import check_for, check_saving
-from parity_tests.cli.run_programs import conclude, run_programs, start_early
+from parity_tests.cli.run_programs import Ending, conclude, run_programs, start_early
 from parity_tests.cli.run_versions import check_saving_each, run_on_versions, search_releases
 from parity_tests.cli.selecting import (
     Choosing,
@@ -269,22 +269,21 @@ def run(
         return any(rule.is_broken_by(row) for rule in judging.rules)
 
     stops_after = is_last if measuring.exit_first else None
+    ending = Ending(context, display, requests, judging)
     if releases:
         search_releases(
-            context, chosen, options, releases, display, requests, judging,
+            ending, chosen, options, releases,
             lambda some: where.pythons(context, some, reload=measuring.reload),
         )  # fmt: skip
         return
     if len(pythons) > 1:
-        run_on_versions(
-            context, chosen, options, pythons, display, requests, judging, stops_after=stops_after
-        )
+        run_on_versions(ending, chosen, options, pythons, stops_after=stops_after)
         return
     result = run_programs(context, chosen, options, display, stops_after=stops_after)
     if result is not None:
         from parity_tests.cli.last_failed import remember
 
-        broken = conclude(context, result, requests, judging, display)
+        broken = conclude(ending, result)
         remember(result.programs, [name for each in broken for name in each.programs])
 
 

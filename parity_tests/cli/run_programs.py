@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import typer
@@ -85,32 +86,30 @@ def run_programs(
     return result
 
 
-def conclude(
-    context: typer.Context,
-    result: Campaign,
-    requests: Sequence[ReportRequest],
-    judging: Judging,
-    display: Display,
-) -> list[Broken]:
+@dataclass(frozen=True)
+class Ending:
+    """What a command does with what it found: prints it, writes reports, and exits by rules."""
+
+    context: typer.Context
+    display: Display
+    requests: Sequence[ReportRequest]
+    judging: Judging
+
+
+def conclude(ending: Ending, result: Campaign) -> list[Broken]:
     """Print a campaign, write its reports, and set what the process exits with.
 
     Returns the rules that programs break.
     """
     from parity_tests.cli import run_view
 
-    console = display.console()
-    run_view.print_campaign(console, result, details=display.details)
-    write_reports(context, console, requests, result, judging.rules)
-    return exit_by_rules(context, console, result, judging, display)
+    console = ending.display.console()
+    run_view.print_campaign(console, result, details=ending.display.details)
+    write_reports(ending.context, console, ending.requests, result, ending.judging.rules)
+    return exit_by_rules(ending, result)
 
 
-def exit_by_rules(
-    context: typer.Context,
-    console: Console,
-    result: Campaign,
-    judging: Judging,
-    display: Display,
-) -> list[Broken]:
+def exit_by_rules(ending: Ending, result: Campaign) -> list[Broken]:
     """Set what the process exits with by the rules that programs break, and say which they are.
 
     With -q each program that breaks one is named, too, since nothing else does. An error before, as
@@ -120,8 +119,9 @@ def exit_by_rules(
     from reports.rows.fail_rules import broken
     from reports.views.texts import counted
 
-    found = broken(result, judging.rules)
-    if not display.details:
+    console, rules = ending.display.console(), ending.judging.rules
+    found = broken(result, rules)
+    if not ending.display.details:
         run_view.print_failing(console, result, {name for each in found for name in each.programs})
     if result.not_run:
         left_out = counted(len(result.not_run), "program")
@@ -129,13 +129,13 @@ def exit_by_rules(
     print_broken(console, found)
     is_timed = any(row.times for row in result.programs)
     had_rounds = (result.settings or {}).get("rounds", "0") != "0"
-    for rule in judging.rules:
+    for rule in rules:
         what = _NOT_LOOKED_AT.get(rule.name)
         if rule.name == "slower" and had_rounds:
             what = _NO_ROUNDS
         if what and not (rule.name == "slower" and is_timed):
             console.print(f"{rule.text}: {what}", highlight=False)
-    exit_by(context, console, found, judging)
+    exit_by(ending, found)
     return found
 
 
@@ -163,12 +163,11 @@ def print_broken(console: Console, found: Sequence[Broken]) -> None:
         )
 
 
-def exit_by(
-    context: typer.Context, console: Console, found: Sequence[Broken], judging: Judging
-) -> None:
+def exit_by(ending: Ending, found: Sequence[Broken]) -> None:
     """Set what the process exits with by the rules that are broken, and say where it does not."""
     code = min((code_of(each.status) for each in found), default=Exit.PARITY)
-    if found and judging.exit_zero:
-        console.print("exit status 0 all the same (--exit-zero)", highlight=False)
+    if found and ending.judging.exit_zero:
+        message = "exit status 0 all the same (--exit-zero)"
+        ending.display.console().print(message, highlight=False)
         code = Exit.PARITY
-    context.obj.code = max(context.obj.code, code)
+    ending.context.obj.code = max(ending.context.obj.code, code)

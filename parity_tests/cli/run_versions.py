@@ -11,17 +11,14 @@ import typer
 
 from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted, nothing_collected
 from parity_tests.cli.report_option import check_saving, write_reports
-from parity_tests.cli.run_programs import exit_by, selected
+from parity_tests.cli.run_programs import Ending, exit_by, selected
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.cli.display import Display
-    from parity_tests.cli.options import Judging
     from parity_tests.cli.selecting import Chosen
     from parity_tests.run.each_version import EachVersion
     from parity_tests.run.options import CampaignOptions
-    from reports import ReportRequest
     from reports.rows import ProgramRow
     from reports.rows.fail_rules import Broken, FailRule
     from reports.rows.grid import Grid
@@ -29,13 +26,10 @@ if TYPE_CHECKING:
 
 
 def run_on_versions(
-    context: typer.Context,
+    ending: Ending,
     chosen: Chosen,
     options: CampaignOptions,
     paths: Sequence[Path],
-    display: Display,
-    requests: Sequence[ReportRequest],
-    judging: Judging,
     *,
     stops_after: Callable[[ProgramRow], bool] | None,
 ) -> None:
@@ -43,19 +37,16 @@ def run_on_versions(
 
     With -v the campaign of each version is printed before the grid.
     """
-    found = _found(context, chosen, options, paths, display, stops_after)
+    found = _found(ending, chosen, options, paths, stops_after)
     if found is not None:
-        _conclude(context, found, display, requests, judging)
+        _conclude(ending, found)
 
 
 def search_releases(
-    context: typer.Context,
+    ending: Ending,
     chosen: Chosen,
     options: CampaignOptions,
     releases: Sequence[str],
-    display: Display,
-    requests: Sequence[ReportRequest],
-    judging: Judging,
     pythons: Callable[[Sequence[str]], list[Path] | None],
 ) -> None:
     """Find by halves the first of some releases that changes something, and print its grid.
@@ -73,7 +64,7 @@ def search_releases(
         while True:
             asked = [releases[each] for each in sorted({low, (low + high) // 2, high})]
             paths = pythons(asked)
-            found = _found(context, chosen, options, paths, display, None) if paths else None
+            found = _found(ending, chosen, options, paths, None) if paths else None
             if found is None:
                 return
             pair = first_change(found.grid, releases)
@@ -83,9 +74,9 @@ def search_releases(
     if not found.was_interrupted:
         told = _said_of_search(releases, pair, asked)
         found = replace(found, grid=found.grid.model_copy(update={"search": told}))
-    _conclude(context, found, display, requests, judging)
+    _conclude(ending, found)
     if found.grid.search:
-        say(display.console(), found.grid.search, "bold")
+        say(ending.display.console(), found.grid.search, "bold")
 
 
 def first_change(grid: Grid, releases: Sequence[str]) -> tuple[int, int] | None:
@@ -124,27 +115,22 @@ def _said_of_search(
     return f"the first release that changes something is {after}, after {before}"
 
 
-def _conclude(
-    context: typer.Context,
-    found: EachVersion,
-    display: Display,
-    requests: Sequence[ReportRequest],
-    judging: Judging,
-) -> None:
+def _conclude(ending: Ending, found: EachVersion) -> None:
     from parity_tests.cli import grid_view, run_view
     from parity_tests.cli.terminal import say
 
-    console, grid = display.console(), found.grid
+    display, grid = ending.display, found.grid
+    console = display.console()
     for version in grid.versions if display.details > 1 else ():
         if version.campaign is not None:
             say(console, f"jax {version.label}", "bold")
             run_view.print_campaign(console, version.campaign, details=display.details)
             console.print()
     grid_view.print_grid(console, grid, details=display.details)
-    write_reports(context, console, requests, grid, judging.rules)
-    _exit_by_rules(context, console, grid, judging, display)
+    write_reports(ending.context, console, ending.requests, grid, ending.judging.rules)
+    _exit_by_rules(ending, grid)
     if found.was_interrupted:
-        interrupted(context)
+        interrupted(ending.context)
 
 
 def check_saving_each(
@@ -158,17 +144,17 @@ def check_saving_each(
 
 
 def _found(
-    context: typer.Context,
+    ending: Ending,
     chosen: Chosen,
     options: CampaignOptions,
     paths: Sequence[Path],
-    display: Display,
     stops_after: Callable[[ProgramRow], bool] | None,
 ) -> EachVersion | None:
     """Run the campaigns with a progress bar; None where none came to anything, which is said."""
     from parity_tests.run.each_version import interpreters_at, run_each
 
-    with display.progress(first="loading the programs") as shown:
+    context = ending.context
+    with ending.display.progress(first="loading the programs") as shown:
         found = run_each(
             chosen.targets,
             selected(context, chosen, options),
@@ -191,13 +177,7 @@ def _found(
     return None
 
 
-def _exit_by_rules(
-    context: typer.Context,
-    console: Console,
-    grid: Grid,
-    judging: Judging,
-    display: Display,
-) -> None:
+def _exit_by_rules(ending: Ending, grid: Grid) -> None:
     """Set what the process exits with: the worst of all versions, and of what changes between them.
 
     A version without a campaign is one that could not be compared. With -q each program that breaks
@@ -205,13 +185,14 @@ def _exit_by_rules(
     """
     from parity_tests.cli import last_failed
 
-    quiet, rules = not display.details, judging.rules
+    console, rules = ending.display.console(), ending.judging.rules
+    quiet = not ending.display.details
     found: list[Broken] = []
     for version in grid.versions:
         found += _of_version(console, version, rules, quiet)
     found += _across_versions(console, grid, rules, quiet)
     failed = {name for each in found for name in each.programs}
-    exit_by(context, console, found, judging)
+    exit_by(ending, found)
     rows = {row.name: row for v in grid.versions if v.campaign for row in v.campaign.programs}
     last_failed.remember(rows.values(), failed)
 
