@@ -12,7 +12,6 @@ import os
 import select
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime
 from pathlib import Path
 
 from parity_tests.bench.contestants import side_of
@@ -22,7 +21,7 @@ from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.processes.protocol import Progress, TakeBenchTurn
 from parity_tests.processes.side_environment import environment_of
 from parity_tests.processes.worker_process import Lost, Worker
-from reports.rows import Environment, Side
+from reports.rows import Environment, Side, now
 from reports.rows.bench import CONTESTANTS, Bench, BenchQuestion, BenchTurn, TurnTaken
 
 TIMEOUT = 1800.0  # stock JAX takes a third of it for one measurement of `full`
@@ -155,7 +154,7 @@ def run(
     """
     if unknown := [number for number in question.rows if number not in ROWS]:
         raise ValueError(f"no row {unknown[0]}; the rows are {', '.join(map(str, ROWS))}")
-    load, created = _load(), datetime.now(UTC).isoformat(timespec="seconds")
+    load, created = _load(), now()
     together, cores = processes_of(question.rows), _cores()
     pool, total = Pool(), 2 * question.rounds * len(together)
     environments: list[Environment] = []

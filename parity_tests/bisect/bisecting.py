@@ -8,18 +8,18 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import combinations
 
 from parity_tests.advice import advice
 from parity_tests.bisect.kept_runs import KeptRun, KeptRuns
 from parity_tests.bisect.running import CommandError, Ended, Runner, Until, check_reached
 from parity_tests.bisect.search import Question, Search, bound
-from parity_tests.bisect.sites import Flips, Site
+from parity_tests.bisect.sites import Flips
 from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.observe.environment import version
 from parity_tests.own_packages import CollisionError
 from parity_tests.run.estimates import spoken
+from reports.rows import now
 from reports.rows.bisection import (
     BisectAnswer,
     Bisection,
@@ -308,7 +308,10 @@ class Bisecting:
     def _blamed(self, found: Sequence[str]) -> BlamedSet:
         fails, passes = Flips.only(found), Flips.only(found[:-1])
         failing = next(run for run in self.kept.runs_of(str(fails)) if run.fails)
-        sites = tuple(_row(self.kept.told.sites[site]) for site in found)
+        sites = tuple(
+            BlamedSite.model_validate(self.kept.told.sites[site], from_attributes=True)
+            for site in found
+        )
         of_arrays = any(site.kind == "array" for site in sites)
         return BlamedSet(
             sites=sites,
@@ -375,7 +378,7 @@ class Bisecting:
         processes = [each for run in self.kept.all_runs() for each in run.processes]
         errors = [each["error"] for each in processes if each["error"]]
         return Bisection(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=now(),
             constparity=version(),
             command=tuple(self.runner.command),
             options=tuple(self.options),
@@ -414,21 +417,6 @@ def _of_stock(off: KeptRun, on: KeptRun) -> str:
     return (
         f"stock JAX does not confirm it: it passes with its flag on, {_RUNS_ON_STOCK} times. What "
         "fails is constparity's engine, or depends on chance, as where an array lies in memory"
-    )
-
-
-def _row(site: Site) -> BlamedSite:
-    return BlamedSite(
-        id=site.id,
-        kind=site.kind,
-        words=str(site),
-        program=site.program,
-        file=site.file,
-        line=site.line,
-        function=site.function,
-        code=site.code,
-        array=site.array,
-        bytes=site.bytes,
     )
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
 
 from parity_tests.bisect.running import EndedHere
 from parity_tests.bisect.sites import Site, Told
 from parity_tests.observe.environment import version
+from reports.rows import now
 from reports.rows.sites import Captured, Sites
 
 
@@ -27,7 +27,7 @@ def listed(command: Sequence[str], ended: EndedHere, min_bytes: int = 0) -> Site
     shown = tuple(each for each in found if each.bytes >= min_bytes)
     processes = told.processes
     return Sites(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         constparity=version(),
         command=tuple(command),
         status=ended.exit_status,

@@ -57,7 +57,9 @@ class Site:
         text = "\n".join(map(str, (*told_by, self.ordinal)))
         return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
-    def __str__(self) -> str:
+    @property
+    def words(self) -> str:
+        """What a site is, for a user."""
         if self.kind == "program":
             return f"the form of the program {self.program}"
         number = f", the {_ordinal(self.ordinal + 1)} there" if self.ordinal else ""

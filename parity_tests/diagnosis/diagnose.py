@@ -26,14 +26,13 @@ from parity_tests.processes.side_environment import (
     JAX_FLAG,
     OUR_FLAG,
     engine_file,
-    is_own,
     refusal_of,
 )
 from parity_tests.run import run as campaign
 from parity_tests.run.collection import SidesError
 from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
-from reports.rows import SIDES, Environment, Observation, Side
+from reports.rows import SIDES, Environment, Observation, Side, is_ours
 from reports.rows.row import Row
 from reports.views.texts import counted
 
@@ -146,7 +145,7 @@ def diagnose(
         to_do = "make `import jax; jax.devices()` work in this Python, then ask again"
         return _only(path, f"JAX does not start: {no_jax}", to_do)
     refusal = refusal_of(told["jax"])
-    sides = tuple(side for side in SIDES if refusal is None or not is_own(side))
+    sides = tuple(side for side in SIDES if refusal is None or not is_ours(side))
     options = CampaignOptions(sides=sides, steady_calls=0, python=python)
     try:
         result = campaign.run([_PROGRAM], options, progress=progress)
@@ -240,7 +239,7 @@ def problems(found: Diagnosis, *, engine_error: str, names_error: str) -> Iterat
 
 def _of_side(shown: SideShown) -> Problem:
     what = f"{shown.side} {shown.shown}"
-    if is_own(shown.side):
+    if is_ours(shown.side):
         return Problem(what=what, to_do=_REPORT)
     to_do = "the fault is in this release of jax: compare on another one, or without this side"
     return Problem(what=what, to_do=to_do)

@@ -62,7 +62,7 @@ def attribute_drift(
     found = list(drafts)
     with warm_sides(folder, limits, timeout) as warm:
         for done, (number, pairs) in enumerate(drifting.items()):
-            phase = f"attributing the drift of {drafts[number].name}"
+            phase = f"attributing the drift of {drafts[number].program.name}"
             progress(done, len(drifting), f"{phase}, at most {timeout:g} s")
 
             def run_again(what: str, done: int = done, phase: str = phase) -> None:

@@ -29,11 +29,11 @@ from parity_tests.experiments.interleaved_timing import interleaved
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.observe import failures
 from parity_tests.observe.hazards import changing_reads
-from parity_tests.observe.jit_on_side import is_ours, staged_alone
+from parity_tests.observe.jit_on_side import staged_alone
 from parity_tests.processes.protocol import ComparedVariant
 from parity_tests.program import Program
 from parity_tests.reduce.search import ddmin
-from reports.rows import Failure, Hazard, LeafComparison, Side, Verdict
+from reports.rows import Failure, Hazard, LeafComparison, Side, Verdict, is_ours
 from reports.rows.experiments import Culprit, CulpritFound, CulpritQuestion
 from reports.views import texts
 from reports.views.texts import counted
@@ -352,7 +352,7 @@ def _search_sets(comparing: _Comparing, everything: ComparedVariant) -> _Ending:
     rest, last, ended = comparing.arrays, everything, ""
     try:
         while rest and _alike(last, everything):
-            part = _smallest(comparing, rest, everything)
+            part = ddmin(rest, lambda part: _alike(comparing.with_inlined(part), everything))
             is_known = fails or len(part) == len(rest)
             shown = last if is_known else comparing.with_inlined(part)
             if not _alike(shown, everything):  # a time not seen again: a name would be a guess
@@ -382,17 +382,8 @@ def _search_sets(comparing: _Comparing, everything: ComparedVariant) -> _Ending:
         quiet = "it runs" if fails else f"there is no difference: {last.text}"
         reasons.append(f"with these inlined and all others hoisted {quiet}")
     culprits = tuple(sorted(each for part in found for each in part))
-    return _Ending("difference", tuple(reasons), _uses(comparing, culprits), is_failure=fails)
-
-
-def _smallest(
-    comparing: _Comparing, arrays: tuple[int, ...], like: ComparedVariant
-) -> tuple[int, ...]:
-    return ddmin(arrays, lambda part: _alike(comparing.with_inlined(part), like))
-
-
-def _uses(comparing: _Comparing, numbers: Sequence[int]) -> tuple[CapturedUse, ...]:
-    return tuple(comparing.staged.variants.arrays[number] for number in numbers)
+    uses = tuple(comparing.staged.variants.arrays[number] for number in culprits)
+    return _Ending("difference", tuple(reasons), uses, is_failure=fails)
 
 
 def _row(use: CapturedUse) -> Culprit:

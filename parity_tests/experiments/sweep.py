@@ -18,7 +18,6 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,6 +35,7 @@ from parity_tests.observe.environment import describe
 from parity_tests.processes.protocol import Progress
 from parity_tests.program import Program
 from parity_tests.targets import digest_of
+from reports.rows import now
 from reports.rows.experiments import Sweep, SweepPoint, SweepQuestion
 from reports.views.figures import humanise_seconds
 from reports.views.texts import counted
@@ -61,7 +61,7 @@ def sweep(
     points, preamble = timed.points(), timed.preamble()
     chosen, reason = recommend(points, preamble, call_noise=call_noise, compile_noise=compile_noise)
     return Sweep(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         environment=describe(),
         program=program.name,
         source=program.source,

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from engine.runtime import executable_cache
 from parity_tests.experiments.inlining_times import (
@@ -35,6 +34,7 @@ from parity_tests.jaxpr.source_places import relative
 from parity_tests.observe.environment import describe
 from parity_tests.processes.protocol import Progress
 from parity_tests.program import Program
+from reports.rows import now
 from reports.rows.experiments import (
     TunedArrays,
     TuneOutcome,
@@ -78,7 +78,7 @@ def tune(
         return "not tried" if each in small else "too large"
 
     return Tuning(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         environment=describe(),
         program=program.name,
         source=program.source,

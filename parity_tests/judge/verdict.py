@@ -25,6 +25,7 @@ from reports.rows import (
     VERDICTS,
     Comparison,
     FlipVerdict,
+    NamedProgram,
     Observation,
     ProgramRow,
     TimeSamples,
@@ -235,13 +236,8 @@ def has_floats(observation: Observation) -> bool:
 class RowDraft:
     """What a row says of a program, except its verdict; `observations` are those that it shows."""
 
-    name: str
-    source: str
-    summary: str
+    program: NamedProgram
     findings: Findings
-    target: str = ""
-    digest: str = ""
-    tags: tuple[str, ...] = ()
     observations: tuple[Observation, ...] = ()
     time_samples: tuple[TimeSamples, ...] = ()
 
@@ -249,12 +245,7 @@ class RowDraft:
         """Return the row, its verdict as concluded."""
         found = self.findings
         return ProgramRow(
-            name=self.name,
-            source=self.source,
-            target=self.target,
-            digest=self.digest,
-            summary=self.summary,
-            tags=self.tags,
+            **{name: getattr(self.program, name) for name in NamedProgram.model_fields},
             verdict=conclusion.verdict,
             reasons=conclusion.reasons,
             observations=self.observations,

@@ -38,13 +38,14 @@ from parity_tests.observe import compile_cache, device_buffers, effects, failure
 from parity_tests.observe.calls import durations, without_addresses
 from parity_tests.observe.checks import captured_arrays
 from parity_tests.observe.device_buffers import Held
-from parity_tests.observe.jit_on_side import expanded_on_leaves, is_ours, jitted_on
+from parity_tests.observe.jit_on_side import expanded_on_leaves, jitted_on
 from parity_tests.observe.stages import Built, Lowered, Traced
 from parity_tests.own_jit import OwnJit, called_function, copied, jits_held_by
 from parity_tests.program import Program
-from reports.rows import CallAsWritten, Failure, Observation, OutputLeaf
+from reports.rows import CallAsWritten, Failure, Observation, OutputLeaf, is_ours
 from reports.rows.calls import KeptArray
 from reports.rows.check_names import AS_WRITTEN
+from reports.views.texts import type_of
 
 T = TypeVar("T")
 
@@ -84,7 +85,7 @@ def due(made: Traced, facts: JaxprFacts, *, may_count: bool = False) -> Due | No
         is_due = bool(called or held)
         if len(held) > len(called):  # one is inlined, or called outside of a trace alone
             return Due()
-    types_ = frozenset(captured_arrays.type_of(each.value) for each in captured)
+    types_ = frozenset(type_of(each.value) for each in captured)
     return Due(types_) if is_due else None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from parity_tests.jaxpr.source_places import (
 )
 from parity_tests.own_packages import is_collision
 from reports.rows import Check, Failure, Proof
+from reports.views.texts import type_of
 
 
 class WrongSideError(AssertionError):
@@ -34,24 +35,15 @@ class WrittenSinceError(Exception):
     """These captured arrays were written to since JAX had lowered the program."""
 
     def __init__(self, arrays: Sequence[np.ndarray[Any, Any]]):
-        types = dict.fromkeys(f"{a.dtype}[{','.join(map(str, a.shape))}]" for a in arrays)
-        named = ", ".join(f"NumPy array {each}" for each in types)
+        named = ", ".join(f"NumPy array {each}" for each in dict.fromkeys(map(type_of, arrays)))
         super().__init__(f"{named}: written to since JAX lowered the program, in a call before")
 
 
-def written_since(error: WrittenSinceError, stage: str) -> Failure:
-    """Describe a captured array that JAX has other values of as a failure row."""
-    return Failure(kind="written to", stage=stage, type="WrittenSinceError", message=str(error))
-
-
-def wrong_side(error: WrongSideError, stage: str) -> Failure:
-    """Describe a side that contradicts its name as a failure row."""
-    return Failure(kind="wrong side", stage=stage, type="WrongSideError", message=str(error))
-
-
-def not_here(error: Exception, stage: str) -> Failure:
-    """Describe a program that cannot run here as a failure row."""
-    return Failure(kind="not here", stage=stage, type=type(error).__name__, message=str(error))
+def raised_by_us(
+    error: Exception, kind: Literal["wrong side", "written to", "not here"], stage: str
+) -> Failure:
+    """Describe what the tester found of a program, and raised, as a failure row."""
+    return Failure(kind=kind, stage=stage, type=type(error).__name__, message=str(error))
 
 
 def exception(error: BaseException, stage: str) -> Failure:

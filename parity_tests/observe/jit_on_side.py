@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any, Literal, TypeGuard
+from typing import Any
 
 import jax
 import numpy as np
@@ -15,16 +15,11 @@ import numpy as np
 from parity_tests.jaxpr.bodies import inner
 from parity_tests.jaxpr.donating_jits import own_jits
 from parity_tests.own_jit import OwnJit, jitted_type
-from reports.rows import Side
+from reports.rows import Side, is_ours
 
 # JAX's own, whatever a program puts in its place while it is built.
 STOCK_JIT = jax.jit
 jitted_type()
-
-
-def is_ours(side: Side) -> TypeGuard[Literal["legacy", "simplified"]]:
-    """Say whether a side runs the engine rather than stock JAX."""
-    return side in ("legacy", "simplified")
 
 
 def jitted_on(fun: Callable[..., Any], side: Side, **options: Any) -> Any:

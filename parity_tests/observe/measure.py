@@ -26,12 +26,7 @@ from parity_tests.observe import (
 from parity_tests.observe.checks import captured_arrays, flag_flips, round_trips
 from parity_tests.observe.environment import measured_with
 from parity_tests.observe.failures import attempt
-from parity_tests.observe.jit_on_side import (
-    expanded_on_leaves,
-    is_ours,
-    jitted_on,
-    staged_alone,
-)
+from parity_tests.observe.jit_on_side import expanded_on_leaves, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.not_here import NotHereError, is_for_an_abstract_mesh, not_here
 from parity_tests.observe.numbers import numbers_of, with_modules
@@ -47,7 +42,7 @@ from parity_tests.observe.stages import (
     StageClock,
 )
 from parity_tests.program import Program
-from reports.rows import CapturedArray, Check, Failure, JaxprCounts, Observation, Side
+from reports.rows import CapturedArray, Check, Failure, JaxprCounts, Observation, Side, is_ours
 from reports.rows.check_names import DONATING, EXPORT, FLIPS, RELOAD, VALUES, WRITES, Flips
 from reports.rows.observation import LONG_STAGING
 
@@ -115,14 +110,15 @@ def measure(
             reload=reload,
         )
     except failures.WrongSideError as error:
-        failed = _failed(name, side, failures.wrong_side(error, clock.current))
+        failed = _failed(name, side, failures.raised_by_us(error, "wrong side", clock.current))
         found = Measured(failed.model_copy(update={"proof": error.proof}))
         due = as_written.Due() if built is not None and built.own.was_called else None
     except failures.WrittenSinceError as error:
-        found = Measured(_failed(name, side, failures.written_since(error, clock.current)))
+        failure = failures.raised_by_us(error, "written to", clock.current)
+        found = Measured(_failed(name, side, failure))
         due = as_written.due_after_failure(built.own) if built is not None else None
     except NotHereError as error:
-        failed = _failed(name, side, failures.not_here(error, clock.current))
+        failed = _failed(name, side, failures.raised_by_us(error, "not here", clock.current))
         return Measured(failed.model_copy(update={"numbers": error.numbers}))
     except Exception as error:  # noqa: BLE001
         failure = failures.exception(error, clock.current)
@@ -180,10 +176,10 @@ def number(
                         numbers = with_modules(numbers, lowered, platforms)
             is_one_jit = as_written.due(made, facts, may_count=bool(compiled_in_trace)) is None
     except failures.WrongSideError as error:
-        failed = _failed(name, side, failures.wrong_side(error, clock.current))
+        failed = _failed(name, side, failures.raised_by_us(error, "wrong side", clock.current))
         return failed.model_copy(update={"proof": error.proof})
     except failures.WrittenSinceError as error:
-        return _failed(name, side, failures.written_since(error, clock.current))
+        return _failed(name, side, failures.raised_by_us(error, "written to", clock.current))
     except Exception as error:  # noqa: BLE001 - as in `measure`
         return _failed(name, side, failures.exception(error, clock.current))
     return Observation(

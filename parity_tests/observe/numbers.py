@@ -15,14 +15,13 @@ from parity_tests.exception_texts import named, without_ids
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
-from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.result_types import digest_of_tree, types_of
 from parity_tests.observe.stages import Lowered, Traced
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
-from reports.rows import Numbers, ProgramNumber
+from reports.rows import Numbers, ProgramNumber, is_ours
 
 # Settings of JAX that stand in no jaxpr, and decide what is computed all the same.
 _SETTINGS = (

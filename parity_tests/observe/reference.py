@@ -17,9 +17,9 @@ from parity_tests.evidence.distances import is_floating
 from parity_tests.evidence.values import Value
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of, kept_arguments
-from parity_tests.observe.jit_on_side import is_ours
 from parity_tests.observe.stages import Lowered
 from parity_tests.proof.evaluation import Array, Evaluator, NotEvaluatedError
+from reports.rows import is_ours
 
 OWN = "its own arguments"
 SAMPLES = 2

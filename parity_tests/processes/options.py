@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from reports.rows import Row, Side
-from reports.rows.check_names import Flips
+from parity_tests.processes.protocol import Measuring
+from reports.rows import Side
 
 TIMEOUT = 120.0
 STEADY_CALLS = 20
@@ -26,31 +26,22 @@ class Limits:
     python: Path | None = None
 
 
-class RunOptions(Row):
+class RunOptions(Measuring):
     """How each program is run on each side.
 
     `timeout` is in seconds for one program on one side, and `memory_limit` in bytes of resident
-    memory for its process; a program that exceeds one of them has failed on that side. Each is
-    called `steady_calls` times to time it. With `fresh` each has a process of its own, without
-    which the peak of host memory depends on the programs before. With `reload` each is also
-    exported and read back, and reloaded from a persistent cache. Hazards are properties of a
-    program, so one side detects them: `hazards_on`. At most `processes` run at once; None means
-    `worker_process.PROCESSES`, one of a side at a time. With more processes than sides, the
-    programs of a side are divided among several. `python` is the interpreter that they run in; None
-    is the one that asks. The first program of a process is called in the other form, and so are all
-    unless `flips` says that they are lowered alone, or that it is the first alone. With `proves`
-    programs are traced, lowered and numbered, for `platforms` as well, and neither compiled nor
-    called.
+    memory for its process; a program that exceeds one of them has failed on that side. With `fresh`
+    each has a process of its own, without which the peak of host memory depends on the programs
+    before. Hazards are properties of a program, so one side detects them: `hazards_on`. At most
+    `processes` run at once; None means `worker_process.PROCESSES`, one of a side at a time. With
+    more processes than sides, the programs of a side are divided among several. `python` is the
+    interpreter that they run in; None is the one that asks.
     """
 
     timeout: float = TIMEOUT
     memory_limit: int | None = None
     steady_calls: int = STEADY_CALLS
     fresh: bool = False
-    reload: bool = False
-    flips: Flips = "called"
-    proves: bool = False
-    platforms: tuple[str, ...] = ()
     hazards_on: Side | None = None
     processes: int | None = None
     python: Path | None = None

@@ -15,7 +15,7 @@ from pydantic_core import PydanticSerializationError
 
 from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedForms, SettingsFound
 from parity_tests.processes.early_starts import Work
-from reports.rows import Environment, Failure, Side
+from reports.rows import Environment, Failure, NamedProgram, Side
 from reports.rows.bench import BenchTurn, TurnTaken
 from reports.rows.check_names import Flips
 from reports.rows.experiments import (
@@ -76,19 +76,14 @@ class Rerun(Row):
     output: str = ""
 
 
-class Listed(Row):
+class Listed(NamedProgram):
     """One program that a target names; `unavailable` says why it cannot be run.
 
-    `is_missing` says whether that is because a module is not installed. `digest` is that of the
-    file that the program is written in.
+    `is_missing` says whether that is because a module is not installed.
     """
 
-    name: str
-    target: str
     source: str = ""
     summary: str = ""
-    digest: str = ""
-    tags: tuple[str, ...] = ()
     unavailable: str | None = None
     is_missing: bool = False
 
@@ -325,26 +320,35 @@ class TakeBenchTurn(Question[TurnTaken]):
     says_on: int  # a file descriptor
 
 
-class RunJobs(Row):
+class Measuring(Row):
+    """How a process measures programs.
+
+    Each is called `steady_calls` times to time it. With `reload` it is also exported and read back,
+    and reloaded from a persistent cache. The first program of a process is called in the other
+    form, and so are all unless `flips` says that they are lowered alone, or that it is the first
+    alone. With `proves` programs are traced, lowered and numbered, for `platforms` as well, and
+    neither compiled nor called.
+    """
+
+    steady_calls: int = 0
+    reload: bool = False
+    flips: Flips = "called"
+    proves: bool = False
+    platforms: tuple[str, ...] = ()
+
+
+class RunJobs(Measuring):
     """Run programs on a side one by one, and leave the evidence of each in files.
 
-    Each is called `steady_calls` times to time it. With `reload` it is also exported and reloaded,
-    and with `hazards` its hazards are detected. Where the flag flips, the other form of all but the
-    first is `"called"`, or `"lowered"` alone, or left out, where it is of the `"first"`. Peaks of
-    host memory are exact for the first program, and with `exact_peaks` for all. With `proves` they
-    are numbered once they are lowered, for `platforms` as well, and nothing is compiled.
+    With `hazards` those of each are detected. Peaks of host memory are exact for the first program,
+    and with `exact_peaks` for all.
     """
 
     kind: Literal["run jobs"] = "run jobs"
     side: Side
     jobs: tuple[Job, ...]
-    steady_calls: int = 0
     exact_peaks: bool = True
-    reload: bool = False
     hazards: bool = False
-    flips: Flips = "called"
-    proves: bool = False
-    platforms: tuple[str, ...] = ()
 
 
 class ServeJobs(Row):

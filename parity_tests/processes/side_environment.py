@@ -75,11 +75,6 @@ def packages_of(side: Side) -> tuple[str, ...]:
 # -- our own sides: whether they run under a version of JAX ----------------------------------------
 
 
-def is_own(side: Side) -> bool:
-    """Say whether a side is the engine's, and not one of stock JAX."""
-    return not side.startswith("jax-")
-
-
 def refusal_of(jax_version: str) -> str | None:
     """Say why the engine refuses a version of JAX, and what works there; None where it runs.
 

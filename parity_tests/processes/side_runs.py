@@ -24,7 +24,7 @@ from parity_tests.evidence.records import Recorded, log, record_of
 from parity_tests.processes import early_starts
 from parity_tests.processes.kept_files import finish, finished_before, note_refusal, why_not_kept
 from parity_tests.processes.options import RunOptions
-from parity_tests.processes.protocol import Job, Progress, RunJobs, to_json, write
+from parity_tests.processes.protocol import Job, Measuring, Progress, RunJobs, to_json, write
 from parity_tests.processes.worker_process import KILLED, PROCESSES, Lost, Worker, supervise
 from reports.rows import CallAsWritten, Check, Observation, Side
 from reports.rows.check_names import AS_WRITTEN, FLIPS
@@ -232,14 +232,10 @@ class SideRun:
         self._given = self.jobs[:1] if self.options.fresh else self.jobs
         self._numbers_given = frozenset(job.number for job in self._given)
         request = RunJobs(
+            **self.options.model_dump(include=set(Measuring.model_fields)),
             side=self.side,
             jobs=self._given,
-            steady_calls=self.options.steady_calls,
-            reload=self.options.reload,
             hazards=self._hazards,
-            flips=self.options.flips,
-            proves=self.options.proves,
-            platforms=self.options.platforms,
             # Without times and a limit, nobody judges them but in the first program of a process.
             exact_peaks=bool(self.options.steady_calls or self.options.memory_limit),
         )

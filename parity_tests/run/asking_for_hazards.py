@@ -46,8 +46,9 @@ def with_reads_in_calls(drafts: Sequence[RowDraft], context: Context) -> list[Ro
     for number, draft in enumerate(drafts):
         if pair is None or not _may_be_explained(draft.findings, pair):
             continue
+        name = draft.program.name
         observed = [each for each in draft.findings.observed if each.side in pair]
-        context.progress(0, 0, again("called with its reads recorded", [draft.name], observed))
+        context.progress(0, 0, again("called with its reads recorded", [name], observed))
         try:
             read = _read(
                 context.job(number),
@@ -58,7 +59,7 @@ def with_reads_in_calls(drafts: Sequence[RowDraft], context: Context) -> list[Ro
             )
         except OSError as error:  # the folder is full, or went away
             note_refusal(error)
-            log.warning("constparity: reads of %s were not recorded (%s)", draft.name, error)
+            log.warning("constparity: reads of %s were not recorded (%s)", name, error)
             break
         known = {(each.kind, each.file, each.line) for each in draft.findings.hazards}
         new = [each for each in read if (each.kind, each.file, each.line) not in known]

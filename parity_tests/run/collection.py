@@ -12,12 +12,12 @@ from parity_tests.observe.environment import version
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, Listed, Listing
-from parity_tests.processes.side_environment import is_own, refusal_of
+from parity_tests.processes.side_environment import refusal_of
 from parity_tests.run.estimates import Announce
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.selection import Selection
 from parity_tests.targets import MissingModuleError, TargetError
-from reports.rows import Environment, Side
+from reports.rows import Environment, Side, is_ours
 
 EVERYTHING = Selection()
 
@@ -97,7 +97,7 @@ def with_sides_that_run(
     Sides that cannot run are left out with `options.sides_may_miss`, which is announced. Raises
     `SidesError` without it, and where no two sides are left that can be compared.
     """
-    refused = {each: refusal_of(jax_version) for each in options.sides if is_own(each)}
+    refused = {each: refusal_of(jax_version) for each in options.sides if is_ours(each)}
     missing: dict[Side, str] = {side: why for side, why in refused.items() if why}
     if not has_flag and "jax-simplified" in options.sides:
         missing["jax-simplified"] = f"jax {jax_version} has no flag to be flipped"

@@ -24,7 +24,7 @@ from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.run.provenance import provenance_of_saved
-from reports.rows import SIDES, Campaign, Observation, ProgramRow, Side, TimeComparison
+from reports.rows import SIDES, Campaign, ProgramRow, Side, TimeComparison
 from reports.views.measured import lines
 
 
@@ -123,7 +123,7 @@ def _draft(
         too_late=row.too_late or right.rows()[name].too_late,
     )
     shown = tuple(each.observation for each in {**in_right, **in_left}.values())
-    return _draft_of(row, findings, shown)
+    return RowDraft(row, findings, shown, row.time_samples)
 
 
 def _is_repeated(pairs: list[tuple[Side, Side]]) -> bool:
@@ -154,23 +154,7 @@ def _only_in(saved: Saved, row: ProgramRow) -> RowDraft:
         drift=row.drift,
         not_run=f"only {saved.path} has it",
     )
-    return _draft_of(row, findings, row.observations)
-
-
-def _draft_of(
-    row: ProgramRow, findings: Findings, observations: tuple[Observation, ...]
-) -> RowDraft:
-    return RowDraft(
-        name=row.name,
-        source=row.source,
-        target=row.target,
-        digest=row.digest,
-        summary=row.summary,
-        tags=row.tags,
-        observations=observations,
-        time_samples=row.time_samples,
-        findings=findings,
-    )
+    return RowDraft(row, findings, row.observations, row.time_samples)
 
 
 def _attributed(
@@ -182,16 +166,16 @@ def _attributed(
     progress: Progress,
 ) -> list[RowDraft]:
     def job_of(number: int) -> Job | NotRunAgain:
-        both = [each.rows()[drafts[number].name] for each in (left, right)]
+        both = [each.rows()[drafts[number].program.name] for each in (left, right)]
         environments = [each.campaign.environment for each in (left, right)]
         return saved_job(number, both, environments, folder, limits)
 
     def evidence_of(number: int, side: Side) -> Evidence:
-        name = drafts[number].name
+        name = drafts[number].program.name
         return {**left.evidence(name), **right.evidence(name)}[side]
 
     def truth_of(number: int) -> tuple[Value, ...]:
-        name = drafts[number].name
+        name = drafts[number].program.name
         return left.truth(name) or right.truth(name)
 
     with temporary_folder() as folder:

@@ -150,16 +150,12 @@ def draft_of(
             measured_again=context.again.get(number, ()),
             no_arbiter=no_arbiter,
         )
+    source = program.source or (program.target if program.unavailable is not None else "")
     return RowDraft(
-        name=program.name,
-        source=program.source or (program.target if program.unavailable is not None else ""),
-        target=program.target,
-        digest=program.digest,
-        summary=program.summary,
-        tags=program.tags,
+        program.model_copy(update={"source": source}),
+        findings,
         observations=findings.observed,
         time_samples=context.samples.get(number, ()),
-        findings=findings,
     )
 
 

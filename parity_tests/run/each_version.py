@@ -9,7 +9,6 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
 
@@ -28,7 +27,7 @@ from parity_tests.run.folder import campaign_folder
 from parity_tests.run.measuring import in_turns, run_once, take_turn, to_time
 from parity_tests.run.options import CampaignOptions
 from parity_tests.targets import TargetError
-from reports.rows import SIDES, Campaign, ProgramRow, TimeComparison
+from reports.rows import SIDES, Campaign, ProgramRow, TimeComparison, now
 from reports.rows.grid import Grid
 from reports.rows.grid_row import GridVersion, VersionChange
 
@@ -262,7 +261,7 @@ def grid_of(found: Sequence[RanOn], *, timed_in_turns: bool = False) -> Grid:
     """
     in_order = sorted(found, key=lambda each: _age(each.jax))
     return Grid(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         versions=tuple(
             GridVersion(label=each.label, campaign=each.campaign, missing=each.missing)
             for each in in_order

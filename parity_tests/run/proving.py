@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ from parity_tests.processes.worker_process import Lost
 from parity_tests.run.asking_for_hazards import detect_alone, hazards_told
 from parity_tests.run.collection import collect, with_sides_that_run
 from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
-from reports.rows import Environment, Failure, Observation, ProgramRow, Side
+from reports.rows import Environment, Failure, Observation, ProgramRow, Side, now
 from reports.rows.claims import Answer, Claim, Evaluated, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
 
@@ -103,7 +102,7 @@ def prove(
                 row = asked.looked_into(row)
             programs.append(row)
         return Proofs(
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
+            created=now(),
             environment=collected.environment,
             sides=(before, after),
             programs=tuple(programs),
@@ -389,14 +388,5 @@ def _row_without_run(listed: Listed, before: Recorded, after: Recorded) -> Progr
     findings = Findings(
         observed=(one, two), hazards=found.hazards, not_run=NOT_RUN, proved_only=True
     )
-    draft = RowDraft(
-        name=listed.name,
-        source=listed.source,
-        target=listed.target,
-        digest=listed.digest,
-        summary=listed.summary,
-        tags=listed.tags,
-        observations=findings.observed,
-        findings=findings,
-    )
+    draft = RowDraft(listed, findings, observations=findings.observed)
     return draft.row(conclude(findings, [PROVED_ON]))

@@ -105,11 +105,11 @@ def _with_findings(drafts: Sequence[RowDraft], context: Context) -> list[RowDraf
     for number in doubted:
         draft, runs = drafts[number], again.runs(number, second, alone)
         finding = judge_runs(
-            draft.findings, suspects[number], *runs, draft.source,
+            draft.findings, suspects[number], *runs, draft.program.source,
             began_apart=again.began_apart(number),
         )  # fmt: skip
         if finding is not None:
-            placed = again.placed(finding, number, draft.source)
+            placed = again.placed(finding, number, draft.program.source)
             findings = replace(draft.findings, not_repeatable=placed)
             found[number] = replace(draft, findings=findings)
     return found

@@ -8,7 +8,6 @@ import platform
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -39,7 +38,7 @@ from parity_tests.run.only_changed import (
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.repeats import find_unrepeatable
 from parity_tests.targets import digest_of
-from reports.rows import Campaign, ProgramRow
+from reports.rows import Campaign, ProgramRow, now
 from reports.rows.history import Commit, RunBegin
 from reports.store import writing
 from reports.store.database import StoreError
@@ -185,7 +184,7 @@ def _judged(context: Context, passes: Sequence[Pass], provenance: tuple[str, ...
     told = [draft for number, draft in enumerate(drafts) if context.is_told(number)]
     rows = tuple(draft.row(conclude(draft.findings, context.pairs)) for draft in told)
     return Campaign(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         environment=context.collected.environment,
         provenance=(
             *provenance,
@@ -197,7 +196,7 @@ def _judged(context: Context, passes: Sequence[Pass], provenance: tuple[str, ...
         programs=rows,
         growth=growth_of(rows),
         not_run=tuple(
-            each.name for number, each in enumerate(drafts) if not context.is_told(number)
+            each.program.name for number, each in enumerate(drafts) if not context.is_told(number)
         ),
     )
 
@@ -294,7 +293,7 @@ def kept_run(targets: Sequence[str], context: Context) -> Iterator[KeptRun | Non
         yield None
         return
     begin = RunBegin(
-        started=writing.now(),
+        started=now(),
         environment=collected.environment,
         sides=options.sides,
         machine=options.machine or platform.node(),

@@ -12,7 +12,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 
 from parity_tests.evidence.folder_layout import finished_programs, turn_folder
@@ -29,7 +28,7 @@ from parity_tests.run.estimates import Announce, spoken
 from parity_tests.run.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.run.measuring import samples_of
 from parity_tests.run.options import CampaignOptions
-from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples, metrics
+from reports.rows import Campaign, ProgramRow, Side, TimeComparison, TimeSamples, metrics, now
 
 # The largest share of alarms among the comparisons of times.
 MOST_ALARMS = 0.01
@@ -104,7 +103,7 @@ def run(
             for number, program in enumerate(collected.programs)
         )
     campaign = Campaign(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         environment=collected.environment,
         sides=options.sides,
         programs=rows,
@@ -155,15 +154,9 @@ def _row(
     else:
         found = Findings(not_run=program.unavailable or "it was not run", times=times)
         conclusion = conclude(found)
-    draft = RowDraft(
-        name=program.name,
-        source=program.source or program.target,
-        summary=program.summary,
-        tags=program.tags,
-        findings=found,
-        observations=tuple(each.observation for each in records[:1]),
-    )
-    return draft.row(conclusion)
+    named = {"source": program.source or program.target, "target": "", "digest": ""}
+    observations = tuple(each.observation for each in records[:1])
+    return RowDraft(program.model_copy(update=named), found, observations).row(conclusion)
 
 
 def _compared(first: Recorded, other: Recorded) -> Findings:

@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,8 +17,8 @@ from packaging.version import Version
 from parity_tests.observe.environment import version
 from parity_tests.processes.interpreters import FileFailedError, run_file, versions_of
 from parity_tests.processes.protocol import Progress
-from parity_tests.processes.side_environment import FOLDER, environment_of, is_own, refusal_of
-from reports.rows import SIDES, Side
+from parity_tests.processes.side_environment import FOLDER, environment_of, refusal_of
+from reports.rows import SIDES, Side, is_ours, now
 from reports.rows.scorecard import (
     EFFECTS,
     KINDS,
@@ -144,7 +143,7 @@ def score(
         (python, side)
         for python in by_release
         for side in sides
-        if not (is_own(side) and refusals[python])
+        if not (is_ours(side) and refusals[python])
     ]
     told: dict[tuple[Path, Side], Any] = {}
     with ThreadPoolExecutor(jobs) as pool:
@@ -154,7 +153,7 @@ def score(
             progress(number, len(orders), f"jax {answer['jax']}, {order[1]}")
     releases = tuple(_release(told[each, "jax-legacy"], refusals[each]) for each in by_release)
     return Scorecard(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=now(),
         constparity=version(),
         inputs=digest(lines),
         releases=releases,

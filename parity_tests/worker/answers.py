@@ -95,14 +95,9 @@ def _listed(each: Program | Unavailable) -> Listed:
             unavailable=each.reason,
             is_missing=each.is_missing,
         )
-    return Listed(
-        name=each.name,
-        target=each.target,
-        source=each.source,
-        summary=each.summary,
-        digest=digest_of(Path(each.source.rpartition(":")[0])),
-        tags=each.tags,
-    )
+    listed = Listed.model_validate(each, from_attributes=True)
+    digest = digest_of(Path(each.source.rpartition(":")[0]))
+    return listed.model_copy(update={"digest": digest})
 
 
 def detect_hazards(request: protocol.DetectHazards, desk: Desk) -> HazardsFound:

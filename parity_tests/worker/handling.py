@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.evidence.found import HazardsFound
 from parity_tests.processes.early_starts import Work
-from reports.rows import Side
+from reports.rows import Side, is_ours
 
 if TYPE_CHECKING:
     from parity_tests.program import Program
@@ -79,8 +79,6 @@ def _import_all(side: Side, modules: Sequence[str]) -> None:
     A side of ours imports the engine, too: it could not be imported once a program patched JAX.
     """
     importlib.import_module("jax")
-    from parity_tests.observe.jit_on_side import is_ours
-
     for name in modules:
         importlib.import_module(f"parity_tests.{name}")
     # Before a program is imported: it may lower a callback then.

@@ -66,6 +66,7 @@ from reports.rows.observation import (
 from reports.rows.program_row import (
     VERDICTS,
     Environment,
+    NamedProgram,
     ProgramRow,
     Verdict,
 )
@@ -73,4 +74,6 @@ from reports.rows.row import (
     SIDES,
     Row,
     Side,
+    is_ours,
+    now,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from reports.rows.row import Row
+from reports.rows.row import PlacedArray, Row
 
 # What a bisection comes to. `fixed`: the engine with everything flipped passes, and stock JAX
 # fails; `ours`: the engine with nothing flipped fails, and stock JAX passes; `not reached`: it
@@ -14,19 +14,14 @@ BisectAnswer = Literal[
 ]
 
 
-class BlamedSite(Row):
-    """A site: the form of a traced program, or an array of it that is hoisted; sizes in bytes."""
+class BlamedSite(PlacedArray):
+    """A site: an array that is hoisted, or the form of a traced program, which has no type."""
 
     id: str
     kind: Literal["program", "array"]
     words: str
     program: str
-    file: str
-    line: int
-    function: str
     code: str = ""  # the text of the line; "" where it is not known
-    array: str  # its type; "" of a program
-    bytes: int
 
 
 class BlamedSet(Row):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 from reports.rows.program_row import Environment, Verdict
-from reports.rows.row import Row
+from reports.rows.row import PlacedArray, Row
 
 # In what variants of a program may differ.
 CulpritMetric = Literal["outputs", "compile", "memory", "call"]
@@ -31,14 +31,8 @@ class CulpritQuestion(Row):
     samples: int = 5
 
 
-class Culprit(Row):
+class Culprit(PlacedArray):
     """One captured array that must be hoisted for the difference to arise."""
-
-    file: str  # "" where the place is not known
-    line: int
-    function: str
-    array: str  # its type in words
-    bytes: int
 
 
 class CulpritFound(Row):
@@ -132,16 +126,11 @@ TuneOutcome = Literal[
 ]
 
 
-class TunedArrays(Row):
+class TunedArrays(PlacedArray):
     """The captured arrays that one key of a table names: one, or all that no key tells apart."""
 
     key: str
-    array: str  # its type in words
-    file: str  # "" where the place is not known
-    line: int
-    function: str
     count: int
-    bytes: int  # of all of them
     outcome: TuneOutcome
 
 

@@ -29,8 +29,8 @@ class Environment(Row):
     cpu: str = ""  # the model; "" where the system does not tell it
 
 
-class ProgramRow(Row):
-    """All that is known of one program."""
+class NamedProgram(Row):
+    """What a program is called, where it is, and what its declaration says of it."""
 
     name: str
     source: str  # file:line, relative to the working directory where it lies below it
@@ -38,6 +38,11 @@ class ProgramRow(Row):
     digest: str = ""  # SHA-256 of the file of `source`
     summary: str
     tags: tuple[str, ...] = ()  # of its declaration; empty in reports older than this field
+
+
+class ProgramRow(NamedProgram):
+    """All that is known of one program."""
+
     verdict: Verdict
     reasons: tuple[str, ...]
     observations: Observations

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Literal
 
-from reports.rows.row import Row
+from reports.rows.row import PlacedArray, Row
 
 
-class Captured(Row):
+class Captured(PlacedArray):
     """The captured arrays of one type at one line; sizes in bytes.
 
     - `array`, `arrays`, `bytes`: their type, how many they are, and the size of one of them.
@@ -19,13 +19,8 @@ class Captured(Row):
     - `fixed`: why they cannot be flipped by themselves; "" where they can.
     """
 
-    file: str
-    line: int
-    function: str
     code: str = ""  # the text of the line; "" where it is not known
-    array: str
     arrays: int
-    bytes: int
     programs: tuple[str, ...]
     uses: int
     lowered: int

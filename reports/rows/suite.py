@@ -133,8 +133,8 @@ class SuiteProcess(Row):
     what: str
 
 
-class SuiteKnown(Row):
-    """An entry of a list of known differences, and what became of it."""
+class SuiteEntry(Row):
+    """An entry of a list of known differences."""
 
     where: str  # "file:line" of the entry
     test: str  # globs; "" for all
@@ -142,6 +142,11 @@ class SuiteKnown(Row):
     metric: SuiteMetric
     reason: str
     issue: str
+
+
+class SuiteKnown(SuiteEntry):
+    """An entry of a list of known differences, and what became of it."""
+
     valid_until: str  # a date, or "jax 0.13"; "" without an end
     state: EntryState
     matched: int  # differences

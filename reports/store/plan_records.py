@@ -35,48 +35,48 @@ class PlannedText:
     is_missing: bool = False
 
 
-@dataclass(frozen=True)
-class PlanBegin:
-    """What is known of a plan before it begins.
+@dataclass(frozen=True, kw_only=True)
+class _OfPlan:
+    """What a plan is, whatever has become of it.
 
     `digest` identifies the spec, `whole` all programs of all shards, of which there are `total`.
-    `rules` are those of `--fail-on` that programs are held to. `options`, of each environment, are
-    what `constparity run` is given to run a program in it; none where all are constparity's own.
+    `rules` are those of `--fail-on` that programs are held to.
     """
 
     name: str
     digest: str
     whole: str
     total: int
-    spec: str
+    shard: str = ""
     sides: tuple[Side, ...]
+    spec: str
+    rules: tuple[str, ...] = ()
+    libraries: tuple[PlanLibrary, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanBegin(_OfPlan):
+    """What is known of a plan before it begins.
+
+    `options`, of each environment, are what `constparity run` is given to run a program in it; none
+    where all are constparity's own.
+    """
+
     environments: tuple[Environment, ...]
     settings: dict[str, str]
     programs: Sequence[PlannedText]
     machine: str = ""
-    shard: str = ""
-    rules: tuple[str, ...] = ()
-    libraries: tuple[PlanLibrary, ...] = ()
     options: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class StoredPlan:
+@dataclass(frozen=True, kw_only=True)
+class StoredPlan(_OfPlan):
     """A plan of a store; `finished` is "" while it has programs that are not run."""
 
     id: int
-    name: str
-    digest: str
-    whole: str
-    total: int
-    shard: str
-    sides: tuple[Side, ...]
-    spec: str
     started: str
     finished: str
     coverage: Mapping[str, int]
-    rules: tuple[str, ...]
-    libraries: tuple[PlanLibrary, ...]
 
 
 PROVED_ONLY, SAMPLED = "not run", "sampled"

@@ -16,7 +16,7 @@ from pathlib import Path
 from reports.rows.fail_rules import FailRule, parse
 from reports.rows.history import RunBegin
 from reports.rows.plan import STATES, State
-from reports.rows.row import spelled_out
+from reports.rows.row import now, spelled_out
 from reports.store import writing
 from reports.store.columns import NO_RESULT, RESULT, UNTIMED, insert, put, remove
 from reports.store.database import opened_for_writing, store_error, transaction
@@ -135,7 +135,7 @@ class PlanWriter:
             [left] = self.connection.execute(query, (self.plan, NOT_RUN)).fetchone()
             if left:
                 return False
-            values = (ended or writing.now(), self.plan)
+            values = (ended or now(), self.plan)
             self._answer_runs()
             self.connection.execute(
                 "UPDATE plans SET finished = ? WHERE id = ? AND finished IS NULL", values
@@ -212,7 +212,7 @@ class PlanWriter:
             {
                 "plan": self.plan,
                 "key": end.key,
-                "ended": writing.now(),
+                "ended": now(),
                 "machine": spelled_out(end.machine),
                 "versions": spelled_out(end.versions),
                 "seconds": end.seconds,
@@ -310,14 +310,14 @@ def insert_plan(connection: sqlite3.Connection, plan: PlanBegin | StoredPlan, st
 
 
 def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
-    plan = insert_plan(connection, begin, writing.now())
+    plan = insert_plan(connection, begin, now())
     runs = []
     for number, environment in enumerate(begin.environments):
         names = [each.name for each in begin.programs if each.environment == number]
         run = writing.insert_run(
             connection,
             RunBegin(
-                started=writing.now(),
+                started=now(),
                 environment=environment,
                 sides=begin.sides,
                 machine=begin.machine,

@@ -7,13 +7,12 @@ import json
 import sqlite3
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from reports.output import json_file
 from reports.rows import SCHEMA_VERSION, Campaign, ProgramRow
 from reports.rows.history import RunBegin
-from reports.rows.row import spelled_out
+from reports.rows.row import now, spelled_out
 from reports.store.columns import VERSION, insert, packed, program_of, put
 from reports.store.database import opened_for_writing, transaction
 
@@ -102,8 +101,3 @@ def check_store(path: Path) -> None:
     with opened_for_writing(path) as connection, transaction(path, connection):
         # SQLite begins a transaction in a file that may only be read, too.
         connection.execute(f"PRAGMA user_version = {VERSION}")
-
-
-def now() -> str:
-    """Return the time, as the rows of a campaign have it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from reports.rows import Failure
 
@@ -114,6 +115,16 @@ def counted(number: int, noun: str) -> str:
         "process": "processes",
     }.get(noun, f"{noun}s")
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def type_of(array: Any) -> str:
+    """Write the type of what has a dtype and a shape.
+
+    Example::
+
+        type_of(np.zeros((2, 3))) == "float64[2,3]"
+    """
+    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
 
 
 def failed(failure: Failure) -> str:

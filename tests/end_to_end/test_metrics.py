@@ -17,6 +17,7 @@ from reports.rows import (
     TIME_METRICS,
     Campaign,
     CapturedArray,
+    NamedProgram,
     Observation,
     StageTimes,
     metric_rules,
@@ -76,7 +77,8 @@ def campaign(left, right):
     pair = (Evidence(left), Evidence(right))
     findings = Findings((left, right), compare_pairs([pair]))
     sides = (left.side, right.side)
-    draft = RowDraft("p", "model.py:1", "", findings, observations=(left, right))
+    named = NamedProgram(name="p", source="model.py:1", summary="")
+    draft = RowDraft(named, findings, observations=(left, right))
     row = draft.row(conclude(findings, pairs_of(sides)))
     return Campaign(created="", environment=ENVIRONMENT, sides=sides, programs=(row,))
 

@@ -23,7 +23,7 @@ from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.targets import load_one
-from reports.rows import agreement_of
+from reports.rows import NamedProgram, agreement_of
 from reports.rows.fail_rules import DEFAULT_RULES
 
 PAIR = ("simplified", "jax-simplified")
@@ -94,7 +94,8 @@ def test_a_fault_of_ours_that_comes_and_goes_is_told_as_ours(fault, stock):
         "(model.py:9): report it to constparity with this program; jax-simplified says what the "
         "program does"
     )
-    row = RowDraft("uses_table", "model.py:9", "", findings).row(found)
+    named = NamedProgram(name="uses_table", source="model.py:9", summary="")
+    row = RowDraft(named, findings).row(found)
     assert agreement_of(row) == "differ"
     assert [rule.name for rule in DEFAULT_RULES if rule.is_broken_by(row)] == ["different"]
 

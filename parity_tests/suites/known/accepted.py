@@ -30,6 +30,7 @@ from reports.rows.suite import (
     EntryState,
     SuiteBaselineChange,
     SuiteDifference,
+    SuiteEntry,
     SuiteKnown,
     SuiteMetric,
     SuiteResult,
@@ -48,21 +49,13 @@ class KnownFileError(ValueError):
     """A list of known differences cannot be used; the message names the file and the entry."""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(SuiteEntry):
     """A known difference: of tests, of programs or of both, in one metric.
 
     `test` and `program` are globs in which `*` alone is special; "" stands for all. `program` is
-    the name of a function, or "file:name", an installed file from its package on. `where` is
-    "file:line".
+    the name of a function, or "file:name", an installed file from its package on.
     """
 
-    where: str
-    test: str
-    program: str
-    metric: SuiteMetric
-    reason: str
-    issue: str
     expires: datetime.date | None
     until_jax: str
 
@@ -224,12 +217,7 @@ class Accepted:
             state = "not judged" if why else "fixed"
             why = why or _why_nothing_has_its_name(entry, result)
         return SuiteKnown(
-            where=entry.where,
-            test=entry.test,
-            program=entry.program,
-            metric=entry.metric,
-            reason=entry.reason,
-            issue=entry.issue,
+            **entry.model_dump(include=set(SuiteEntry.model_fields)),
             valid_until=entry.valid_until,
             state=state,
             matched=matched,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, get_args
@@ -21,6 +20,7 @@ from parity_tests.suites.stock_runs.outcomes import (
     phases_of,
     side_record,
 )
+from reports.rows import now
 from reports.rows.suite_runs import StockSide, SuiteComparison, SuiteRuns, SuiteVersionChange
 
 Kind = Literal[
@@ -133,7 +133,7 @@ def result_of(
         return tuple(each.compared for each in judged if each.kind == kind)
 
     return SuiteRuns(
-        created=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        created=now(),
         arguments=tuple(arguments),
         tests=len(verdicts),
         sides=tuple(side_record(run, pair.python) for pair in pairs for run in pair.first.values()),

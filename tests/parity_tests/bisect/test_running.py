@@ -250,7 +250,7 @@ def test_what_a_command_does_to_its_process_hides_no_site_and_mixes_none(
         "<lambda:53> at step.py:13": "float32[32] at step.py:13 (<lambda>)",
         "doubled at cell 8d1f:1": "float32[32] at cell 8d1f:2 (doubled)",
     }
-    assert (ended.status, {str(site) for site in ended.told.sites.values()}) == (
+    assert (ended.status, {site.words for site in ended.told.sites.values()}) == (
         0,
         {
             *(f"{array}, captured by {program}" for program, array in captured.items()),

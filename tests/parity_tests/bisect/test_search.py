@@ -103,4 +103,4 @@ def test_what_names_no_sites_is_refused(text: str) -> None:
 def test_a_site_is_what_it_is_and_not_how_large_its_array_is() -> None:
     site = Site("array", "step at a.py:3", "a.py", 4, "step", "float32[8]", 1, bytes=32, uses=2)
     assert site.id == Site("array", "step at a.py:3", "a.py", 4, "step", "float32[8]", 1).id
-    assert str(site) == "float32[8] at a.py:4 (step), the 2nd there, captured by step at a.py:3"
+    assert site.words == "float32[8] at a.py:4 (step), the 2nd there, captured by step at a.py:3"

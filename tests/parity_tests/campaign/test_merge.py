@@ -8,7 +8,7 @@ import pytest
 from parity_tests.campaign.scheduling import run_tasks
 from parity_tests.campaign.tasks import Shard, programs_of_shard
 from reports.rows.plan import PlanLibrary
-from reports.store import writing
+from reports.store import plans
 from reports.store.database import StoreError
 from reports.store.plan_merge import merge
 from reports.store.plan_records import PlannedText
@@ -125,7 +125,7 @@ def test_shards_of_the_next_night_are_merged_beside_those_of_the_last(
     begin, planned, tasks, tmp_path, monkeypatch
 ):
     for night in (1, 2):
-        monkeypatch.setattr(writing, "now", lambda night=night: f"2026-11-0{night}T03:00:00+00:00")
+        monkeypatch.setattr(plans, "now", lambda night=night: f"2026-11-0{night}T03:00:00+00:00")
         parts = [
             shard(tmp_path / f"{night}-{number}.db", begin, planned, tasks, number, 2)
             for number in (1, 2)
@@ -139,9 +139,9 @@ def test_a_merged_campaign_ended_with_the_last_of_its_shards(
     ends = {1: "2026-11-24T12:00:00+00:00", 2: "2026-11-24T10:00:00+00:00"}
     parts = []
     for number, end in ends.items():
-        monkeypatch.setattr(writing, "now", lambda end=end: end)
+        monkeypatch.setattr(plans, "now", lambda end=end: end)
         parts.append(shard(tmp_path / f"{number}.db", begin, planned, tasks, number, 2))
-    monkeypatch.setattr(writing, "now", lambda: "2026-11-25T00:00:00+00:00")
+    monkeypatch.setattr(plans, "now", lambda: "2026-11-25T00:00:00+00:00")
     whole = tmp_path / "whole.db"
     merge(parts, whole)
     assert plan_report(whole).finished == list_runs(whole)[0].finished == ends[1]

@@ -13,6 +13,7 @@ from reports.rows import (
     Failure,
     FlipReason,
     Hazard,
+    NamedProgram,
     Numbers,
     Observation,
     ProgramNumber,
@@ -94,7 +95,8 @@ def told(*hazards):
     found = Findings(
         (numbered(BEFORE), numbered(AFTER)), hazards=hazards, not_run=NOT_RUN, proved_only=True
     )
-    draft = RowDraft(name="p", source="", summary="", findings=found, observations=found.observed)
+    named = NamedProgram(name="p", source="", summary="")
+    draft = RowDraft(named, found, observations=found.observed)
     return draft.row(conclude(found, [(BEFORE, AFTER)]))
 
 

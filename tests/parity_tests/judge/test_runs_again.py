@@ -28,6 +28,7 @@ from reports.rows import (
     Failure,
     HostMemory,
     JaxprCounts,
+    NamedProgram,
     Observation,
     OutputLeaf,
     agreement_of,
@@ -157,7 +158,8 @@ def test_a_row_marks_what_is_chance_and_our_pipelines_are_not_blamed_for_it():
     findings = found_between(left.first, right.first)
     finding = judge_runs(findings, pair, left, right, "model.py:9")
     found = replace(findings, not_repeatable=finding)
-    row = RowDraft("f", "model.py:9", "", found).row(Conclusion("difference", ()))
+    named = NamedProgram(name="f", source="model.py:9", summary="")
+    row = RowDraft(named, found).row(Conclusion("difference", ()))
     [outputs] = [each for each in row.comparisons if each.metric == "outputs"]
     assert (outputs.outcome, [leaf.rung for leaf in outputs.leaves]) == (
         "not judged",

@@ -4,7 +4,14 @@ import pytest
 
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import Conclusion, RowDraft, conclude, worst
-from reports.rows import Comparison, DriftAttribution, Failure, LeafComparison, Observation
+from reports.rows import (
+    Comparison,
+    DriftAttribution,
+    Failure,
+    LeafComparison,
+    NamedProgram,
+    Observation,
+)
 
 PAIR = ("jax-legacy", "jax-simplified")
 
@@ -91,7 +98,11 @@ def test_a_draft_becomes_a_row_with_all_that_it_has():
     failure = Failure(kind="exception", stage="trace", type="ValueError", message="no")
     side = Observation(program="p", side=PAIR[0], failure=failure)
     findings = Findings((side,), (MISMATCH,), drift=(drift("a bug"),))
-    draft = RowDraft("p", "model.py:1", "a step", findings, "model.py:p", "d1", ("slow",), (side,))
+    named = NamedProgram(
+        name="p", source="model.py:1", target="model.py:p", digest="d1", summary="a step",
+        tags=("slow",),
+    )  # fmt: skip
+    draft = RowDraft(named, findings, (side,))
     row = draft.row(conclude(findings))
     assert (row.name, row.source, row.summary) == ("p", "model.py:1", "a step")
     assert (row.target, row.digest, row.observations) == ("model.py:p", "d1", (side,))

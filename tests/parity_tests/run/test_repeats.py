@@ -16,7 +16,7 @@ from parity_tests.run.collection import Collected
 from parity_tests.run.context import Context
 from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES as ALL_SIDES
-from reports.rows import Failure, Observation, StageTimes
+from reports.rows import Failure, NamedProgram, Observation, StageTimes
 
 FILE = program_file("trust/unrepeatable")
 SIDES = ("jax-legacy", "jax-simplified")
@@ -137,7 +137,8 @@ def test_a_difference_that_both_implementations_show_runs_again_unless_asked_or_
             Observation(program="p", side=side, failure=failure if side in failing else None)
             for side in ALL_SIDES
         )
-        return RowDraft("p", "model.py:1", "", Findings(tuple(observed)))
+        named = NamedProgram(name="p", source="model.py:1", summary="")
+        return RowDraft(named, Findings(tuple(observed)))
 
     times = StageTimes(trace=0, lower=0, compile=compiling, first_call=0, call=None, call_samples=0)
     first = {"legacy": Recorded(Observation(program="p", side="legacy", times=times))}
