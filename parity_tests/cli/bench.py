@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor
+from parity_tests.cli.display import PlainDisplay
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
 from parity_tests.cli.options import Reporting
 from reports.kinds import formats_of
@@ -42,7 +42,7 @@ def bench(
     ] = 1800.0,
     *,
     reporting: Annotated[Reporting, formats_of("bench")],
-    no_color: NoColor = False,
+    display: PlainDisplay,
 ) -> None:
     """Measure what the engine costs beside stock JAX, each figure with its target.
 
@@ -72,7 +72,7 @@ def bench(
         rounds=rounds,
         size="quick" if quick else "full" if full else "default",
     )
-    console = terminal.console(has_color=not no_color)
+    console = display.console()
     turns: list[Bench] = []  # after each turn, the figures of all turns so far
     begun = time.monotonic()
     try:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.display import BriefDisplay
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail, interrupted
 from parity_tests.cli.help_pages import OTHER_COMMAND
 from parity_tests.cli.options import Reporting
@@ -106,8 +106,7 @@ def bisect(
     ] = False,
     *,
     reporting: Annotated[Reporting, formats_of("bisection")],
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    display: BriefDisplay,
 ) -> None:
     """Find the lines that make a command fail once captured arrays are hoisted.
 
@@ -141,7 +140,6 @@ def bisect(
     from reports.documents.bisection import lines
 
     check_engine_runs("bisect")
-    display = Display(quiet=quiet, no_color=no_color)
     requests = reporting.requests(context)
     try:
         how = Until.of(until)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.display import BriefDisplay, Display
 from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted
 from parity_tests.cli.options import HOW, OUTPUT, WHAT, Reporting, Store
 from parity_tests.cli.report_option import write_reports
@@ -123,8 +123,7 @@ def campaign(
     ] = None,
     *,
     reporting: PlanReporting,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    display: BriefDisplay,
 ) -> None:
     """Run the programs of a spec file, however many, and keep each as soon as its task ends.
 
@@ -152,7 +151,6 @@ def campaign(
     from reports.store.database import check_is_there
     from reports.store.plan_report import find_plan, plan_report
 
-    display = Display(quiet=quiet, no_color=no_color)
     if list_ is not None and (reporting.texts or reporting.report_url):
         fail("--list prints names and writes no report: leave out --report and --report-url")
     requests = reporting.requests(context)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, cast, get_args
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.display import BriefDisplay
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, code_of, fail
 from parity_tests.cli.experiments import ask_with_progress
 from parity_tests.cli.options import OneTarget, Reporting
@@ -50,8 +50,7 @@ def culprit(
     ] = False,
     *,
     reporting: Annotated[Reporting, ("json",)],
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    display: BriefDisplay,
 ) -> None:
     """Name the captured arrays that make a difference by being hoisted instead of inlined.
 
@@ -72,7 +71,6 @@ def culprit(
     from reports.rows.experiments import Beyond, CulpritMetric, CulpritQuestion
 
     check_engine_runs("culprit")
-    display = Display(quiet=quiet, no_color=no_color)
     requests = reporting.requests(context)
     question = CulpritQuestion(
         metric=cast(CulpritMetric, _one_of("--metric", metric, get_args(CulpritMetric))),

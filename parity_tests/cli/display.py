@@ -81,3 +81,8 @@ class Display:
         console = terminal.error_console(has_color=not self.no_color)
         with terminal.progress(console, every=every, first=first) as shown:
             yield shown
+
+
+# Of commands that have no more to print, and of those that always print the same.
+BriefDisplay = Annotated[Display, ("quiet", "no_color")]
+PlainDisplay = Annotated[Display, ("no_color",)]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor
+from parity_tests.cli.display import PlainDisplay
 from parity_tests.cli.exit_codes import Exit
 from parity_tests.cli.options import Reporting
 
@@ -29,7 +29,7 @@ def doctor(
     ] = None,
     *,
     reporting: Annotated[Reporting, ("json",)],
-    no_color: NoColor = False,
+    display: PlainDisplay,
 ) -> None:
     """Say what is installed here, whether all of it works together, and what to do if not.
 
@@ -52,7 +52,6 @@ def doctor(
     from parity_tests.diagnosis.diagnose import Diagnoses, diagnose
 
     requests = reporting.requests(context)
-    display = Display(no_color=no_color)
     console = display.console()
     found = []
     for path in python or (None,):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Verbose
+from parity_tests.cli.display import Display, PlainDisplay
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.help_pages import Command, Group
 from parity_tests.cli.options import Judging, Reporting, Store, needs_store, with_options
@@ -38,7 +38,7 @@ def list_them(
     last: Last = _SHOWN,
     *,
     reporting: Annotated[Reporting, ("json",)],
-    no_color: NoColor = False,
+    display: PlainDisplay,
 ) -> None:
     """List the runs that `constparity run --store FILE` has kept.
 
@@ -68,7 +68,7 @@ def list_them(
 
     requests = reporting.requests(context)
     runs = list_runs(store or needs_store())
-    console = Display(no_color=no_color).console()
+    console = display.console()
     print_runs(console, runs, last)
     write_data(context, console, requests, {"runs": runs[-last:]})
 
@@ -83,8 +83,7 @@ def show(
     store: Store = None,
     *,
     reporting: Reporting,
-    verbose: Verbose = False,
-    no_color: NoColor = False,
+    display: Annotated[Display, ("verbose", "no_color")],
 ) -> None:
     """Print a run as it was printed when it ended, and write reports of it.
 
@@ -102,7 +101,6 @@ def show(
 
     requests = reporting.requests(context)
     file = _store_of(context, store)
-    display = Display(verbose=verbose, no_color=no_color)
     with display.progress(first=f"reading {file}"):
         found, campaign = find_run(file, run), load_run(file, run)
     console = display.console()
@@ -145,7 +143,7 @@ def trend(
     ] = None,
     *,
     reporting: Annotated[Reporting, ("svg", "json")],
-    no_color: NoColor = False,
+    display: PlainDisplay,
 ) -> None:
     """Draw a metric over the runs of a store, in the terminal and as svg:PATH.
 
@@ -169,7 +167,6 @@ def trend(
         raise typer.BadParameter(f"no metric {metric!r}; the metrics are {', '.join(METRICS)}")
     requests = reporting.requests(context)
     file = _store_of(context, store)
-    display = Display(no_color=no_color)
     with display.progress(first=f"reading {file}"):
         found = trend_of(file, metric, program=program, over=over.value, last=last)
     console = display.console()

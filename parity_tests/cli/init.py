@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor
+from parity_tests.cli.display import PlainDisplay
 from parity_tests.cli.exit_codes import Exit, complain, fail
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def init(
     diff_only: Annotated[
         bool, typer.Option("--diff", help="Print the diff and write nothing.")
     ] = False,
-    no_color: NoColor = False,
+    *,
+    display: PlainDisplay,
 ) -> None:
     """Write a CI job and the section of pyproject.toml for a project.
 
@@ -76,7 +77,7 @@ def init(
 
     if yes and diff_only:
         fail("--yes writes and --diff does not: say one of them")
-    console = Display(no_color=no_color).console()
+    console = display.console()
     asks_nobody = not (yes or diff_only or sys.stdin.isatty())
     found, proposed = _proposed(
         folder, _checked(ci or ()), _split(constparity), asks_nobody=asks_nobody

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.display import BriefDisplay
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.options import EXIT_STATUS, HOW, WHAT, Reporting
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from parity_tests.lint.records import Confidence, Finding, Result
+    from parity_tests.lint.records import Confidence, Result
     from reports import ReportFormat
     from reports.rows.lint import LintConfidence
 
@@ -75,8 +75,7 @@ def lint(
     ] = False,
     *,
     reporting: Annotated[Reporting, ("sarif", "json")],
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    display: BriefDisplay,
     exit_zero: Annotated[
         bool,
         typer.Option(
@@ -118,7 +117,6 @@ def lint(
             fail(f"{path}: no such file or folder; check the path")
     codes = _chosen(select, ignore, rules.CODES)
     requests = reporting.requests(context)
-    display = Display(quiet=quiet, no_color=no_color)
     console = display.console()
     changed: list[Path] = []
 
@@ -139,7 +137,7 @@ def lint(
         result = run_lint(paths, codes, at_least, change if fix or diff else None, shown)
     if not diff:
         print_findings(result)
-    _print_rest(console, result, changed, quiet=quiet, diff=diff)
+    _print_rest(console, result, changed, quiet=display.quiet, diff=diff)
     write_texts(context, console, requests, lambda each: _rendered(each.format, result))
     context.obj.code = max(context.obj.code, _exit(result, exit_zero=exit_zero))
 
@@ -151,11 +149,10 @@ def print_findings(result: Result) -> None:
     for each in result.findings:
         place = each.match.place
         where = f"{each.file}:{place.line}:{place.column}"
-        print(visible(f"{where}: {each.code} {each.match.message}{_doubt(each)}"))
+        print(visible(f"{where}: {each.code} {each.match.message}{_DOUBTS[each.match.confidence]}"))
 
 
-def _doubt(finding: Finding) -> str:
-    return {1: " (possible)", 2: " (likely)", 3: ""}[finding.match.confidence]
+_DOUBTS = {1: " (possible)", 2: " (likely)", 3: ""}
 
 
 def _print_rest(

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from parity_tests.cli.campaign import PlanReporting, conclude_plan
-from parity_tests.cli.display import Display, NoColor
+from parity_tests.cli.display import PlainDisplay
 
 
 def merge(
@@ -22,7 +22,7 @@ def merge(
     ],
     *,
     reporting: PlanReporting,
-    no_color: NoColor = False,
+    display: PlainDisplay,
 ) -> None:
     """Put the shards of a campaign together, as the whole campaign would have come out.
 
@@ -42,7 +42,6 @@ def merge(
     from reports.store.plan_report import plan_report
 
     requests = reporting.requests(context)
-    display = Display(no_color=no_color)
     with display.progress(first=f"putting {len(stores)} stores together"):
         plan = merged(stores, into)
         count_coverage(into, plan)

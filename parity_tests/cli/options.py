@@ -380,7 +380,9 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         for each in taken:
             if each.record is not None:
                 fields = {option.name: given.pop(option.name) for option in each.options}
-                given[each.parameter.name] = each.record(**fields, **each.formats)
+                if each.told and each.record is Reporting:
+                    fields["formats"] = each.told
+                given[each.parameter.name] = each.record(**fields)
         command(**given)
 
     options = [option for each in taken for option in each.options]
@@ -396,7 +398,7 @@ class _Taken:
 
     parameter: inspect.Parameter
     record: Any
-    formats: dict[str, tuple[str, ...]]  # where the record is told which formats there are
+    told: tuple[str, ...]  # the formats of a `Reporting`, of others the fields that are options
 
     @cached_property
     def options(self) -> list[inspect.Parameter]:
@@ -411,27 +413,30 @@ class _Taken:
         ]
 
     def _is_option(self, name: str, annotation: Any) -> bool:
-        has_comments = "comment" in self.formats.get("formats", ("comment",))
-        return hasattr(annotation, "__metadata__") and (has_comments or name != "report_url")
+        if not hasattr(annotation, "__metadata__"):
+            return False
+        if self.record is Reporting:
+            return name != "report_url" or "comment" in (self.told or Reporting.formats)
+        return not self.told or name in self.told
 
     def _with_formats(self, annotation: Any) -> Any:
         report: Any = Report
         if annotation is not report:
             return annotation
-        formats = self.formats.get("formats", Reporting.formats)
+        formats = self.told or Reporting.formats
         told = copy.copy(report.__metadata__[0])
         told.help = told.help.format(formats=", ".join(formats))
         told.autocompletion = completion.one_of(lambda: [f"{each}:" for each in formats])
         return Annotated[report.__origin__, told]
 
 
-def _record_of(annotation: Any) -> tuple[Any, dict[str, tuple[str, ...]]]:
+def _record_of(annotation: Any) -> tuple[Any, tuple[str, ...]]:
     if dataclasses.is_dataclass(annotation):
-        return annotation, {}
+        return annotation, ()
     record = getattr(annotation, "__origin__", None)
     if record is not None and dataclasses.is_dataclass(record):
-        return record, {"formats": annotation.__metadata__[0]}
-    return None, {}
+        return record, annotation.__metadata__[0]
+    return None, ()
 
 
 def _option(name: str, annotation: Any, default: Any) -> inspect.Parameter:

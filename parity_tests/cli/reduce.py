@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import NoColor
+from parity_tests.cli.display import PlainDisplay
 from parity_tests.cli.exit_codes import Exit, complain, fail
 from parity_tests.cli.options import OneTarget, Reporting
 
@@ -69,7 +69,7 @@ def reduce(
     ] = False,
     *,
     reporting: Annotated[Reporting, ("json",)],
-    no_color: NoColor = False,
+    display: PlainDisplay,
 ) -> None:
     """Shrink a program that differs to a small file that shows the same difference by itself.
 
@@ -89,7 +89,6 @@ def reduce(
 
       constparity reduce my_model.py:step --metric proof
     """
-    from parity_tests.cli import terminal
     from parity_tests.cli.reduce_source import reduce_source
     from parity_tests.cli.report_option import write_data
     from parity_tests.reduce.reduce import Question, confirm
@@ -107,7 +106,7 @@ def reduce(
     file = output or Path(f"reduced_{name.replace('.', '_')}.py")
     _check_writable(file)
     requests = reporting.requests(context)
-    console = terminal.console(has_color=not no_color)
+    console = display.console()
 
     def write(**told: object) -> None:
         write_data(context, console, requests, {"target": target, "file": file, **told})

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.display import BriefDisplay
 from parity_tests.cli.exit_codes import fail
 from parity_tests.cli.options import OUTPUT, Judging, JudgingProofs, Reporting, Store
 from parity_tests.cli.report_option import check_for, write_reports
@@ -36,8 +36,7 @@ def report(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    display: BriefDisplay,
 ) -> None:
     """Write reports of a result, as the command that measured it would have. Nothing is run.
 
@@ -56,7 +55,6 @@ def report(
 
     if not reporting.texts:
         fail("name a report, as in --report html:report.html")
-    display = Display(quiet=quiet, no_color=no_color)
     with display.progress(first=f"reading {result}"):
         loaded = load_run(store, str(result)) if store else reports.load_result(result)
     kind = kind_of(loaded)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.display import BriefDisplay
 from parity_tests.cli.exit_codes import Exit, check_engine_runs, complain, fail
 from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
 from parity_tests.cli.options import OneTarget, Reporting
@@ -43,8 +43,7 @@ def sweep(
     ] = 600.0,
     *,
     reporting: Annotated[Reporting, formats_of("sweep")],
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    display: BriefDisplay,
 ) -> None:
     """Measure a program under several embed thresholds, and recommend one.
 
@@ -72,7 +71,6 @@ def sweep(
 
     check_engine_runs("sweep")
     check_names_one(target)
-    display = Display(quiet=quiet, no_color=no_color)
     question = SweepQuestion(thresholds=_parse_thresholds(thresholds), samples=samples)
     request = SweepThreshold(target=target, question=question)
     requests = reporting.requests(context)

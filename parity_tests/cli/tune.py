@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from parity_tests.cli.display import Display, NoColor, Quiet
+from parity_tests.cli.display import BriefDisplay
 from parity_tests.cli.exit_codes import check_engine_runs
 from parity_tests.cli.experiments import FIGURE_COLUMNS, ask_with_progress, figure_cells
 from parity_tests.cli.options import OneTarget, Reporting
@@ -44,8 +44,7 @@ def tune(
     ] = 600.0,
     *,
     reporting: Annotated[Reporting, formats_of("tuning")],
-    quiet: Quiet = False,
-    no_color: NoColor = False,
+    display: BriefDisplay,
 ) -> None:
     """Propose a constant policy for a program: which captured arrays to inline for faster calls.
 
@@ -67,7 +66,6 @@ def tune(
 
     check_engine_runs("tune")
     check_names_one(target)
-    display = Display(quiet=quiet, no_color=no_color)
     question = TuneQuestion(
         samples=samples,
         compile_factor=compile_factor,
