@@ -191,7 +191,8 @@ class Switch:
 
     def not_reached(self, value: Any) -> None:
         """Tell the line of an array that is captured in a trace of JAX's own."""
-        if tracing.traced_form() is None and is_hoistable(value, _threshold()):
+        threshold = int(engine.config.embedded_constants_max_bytes)
+        if tracing.traced_form() is None and is_hoistable(value, threshold):
             place = _place_of_caller()
             if place is not None:
                 array = jax.typeof(value).str_short()
@@ -275,10 +276,6 @@ def inlined_copies(closed_jaxpr: ClosedJaxpr) -> Counter[Hashable]:
         for eqn in body.eqns
         for value in jax_internals.arrays_made_by(eqn)
     )
-
-
-def _threshold() -> int:
-    return int(engine.config.embedded_constants_max_bytes)
 
 
 def _place_of_caller() -> str | None:

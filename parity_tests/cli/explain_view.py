@@ -86,16 +86,13 @@ def _print_hazards(console: Console, hazards: tuple[Hazard, ...]) -> None:
 
 def print_ledger(console: Console, ledger: cells.Table, sides: Sequence[Side]) -> None:
     """Print a ledger of `reports.views.ledger`, whose last columns are those of the sides."""
-    if width_of([column.title for column in ledger.columns], _texts(ledger)) <= console.width:
+    texts = [[cell.text for cell in row] for row in ledger.rows]
+    if width_of([column.title for column in ledger.columns], texts) <= console.width:
         console.print(_wide(ledger))
         return
     console.print(_narrow(ledger, sides, console.width))
-    if any(len(set(_fates(row, sides))) > 1 for row in ledger.rows):
+    if any(len(set(row[-len(sides) :])) > 1 for row in texts):
         say(console, f"sides: {', '.join(f'{LETTERS[side]} {side}' for side in sides)}")
-
-
-def _texts(ledger: cells.Table) -> list[list[str]]:
-    return [[cell.text for cell in row] for row in ledger.rows]
 
 
 def width_of(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> int:
@@ -139,10 +136,6 @@ def _narrow(ledger: cells.Table, sides: Sequence[Side], width: int) -> Table:
         fates = "\n".join(_lines(row, sides, styled=True))
         shown.add_row(name, *(_styled(row[i]) for i in kept), fates)
     return shown
-
-
-def _fates(row: Sequence[cells.Cell], sides: Sequence[Side]) -> list[str]:
-    return [cell.text for cell in row[-len(sides) :]]
 
 
 def _lines(row: Sequence[cells.Cell], sides: Sequence[Side], *, styled: bool = False) -> list[str]:

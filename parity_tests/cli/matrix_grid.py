@@ -84,10 +84,8 @@ def print_grid(console: Console, grid: Mapping[str, Mapping[str, Cell]]) -> None
     for column in ("", *next(iter(grid.values()))):
         table.add_column(column)
     for construct, cells in grid.items():
-        texts = (f"[{_style_of(cell)}]{cell.text}[/]" for cell in cells.values())
-        table.add_row(escape(construct), *texts)
+        styled = (
+            (STYLES[cell.verdict] if cell.verdict else "dim", cell.text) for cell in cells.values()
+        )
+        table.add_row(escape(construct), *(f"[{style}]{text}[/]" for style, text in styled))
     console.print(table)
-
-
-def _style_of(cell: Cell) -> str:
-    return STYLES[cell.verdict] if cell.verdict else "dim"

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from parity_tests.exception_texts import without_ids
-from reports.rows import FlipReason, FlipVerdict, Side
+from parity_tests.judge.chance import in_words
+from reports.rows import FlipVerdict, Side
 from reports.rows.check_names import AS_WRITTEN
 
 _SIDES = get_args(Side)
@@ -32,7 +33,7 @@ def told_once(
             "legacy: it raised; likewise simplified"
         ]
     """
-    said = without_ids("\n".join(map(_in_full, flip.reasons))) if flip else ""
+    said = without_ids("\n".join(map(in_words, flip.reasons))) if flip else ""
     by_flip = {flip.left, flip.right, f"{flip.left} and {flip.right}"} if flip else set()
     groups: dict[str, list[tuple[str, str]]] = {}
     for reason in reasons:
@@ -48,12 +49,6 @@ def told_once(
             continue
         likewise = f"; likewise {_listed(others, text)}" if others else ""
         yield f"{sides}: {text}{likewise}" if sides else text
-
-
-def _in_full(reason: FlipReason) -> str:
-    """Return a reason of the flip verdict as a verdict has it, with its line and what helps."""
-    where = f" ({reason.where})" if reason.where else ""
-    return f"{reason.what}{where}: {reason.action}"
 
 
 def _of_sides(reason: str) -> tuple[str, str]:

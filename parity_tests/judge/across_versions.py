@@ -123,7 +123,12 @@ def _judged(left: Evidence, right: Evidence, truth: tuple[Value, ...]) -> dict[s
         "cause_of_times": "" if arguments or captured else _cause_of_times(one, two),
         "causes": () if outcome == "equal" else (*arguments, *captured),
         "judged": judged,
-        "counters": tuple(_shown(each) for each in compared if _is_other_count(each)),
+        # Sizes that are others whenever they are measured again are "not judged", and say nothing.
+        "counters": tuple(
+            each.model_copy(update={"outcome": "not judged", "detail": ""})
+            for each in compared
+            if each.outcome == "different" and each.metric in _COUNTERS
+        ),
     }
 
 
@@ -206,15 +211,3 @@ def _cause_of_times(before: Observation, after: Observation) -> str:
     if one and two and stage.endswith("lowered alike"):
         return "lowered alike, and the optimised module is another: XLA"
     return f"{stage}: JAX" if stage else ""
-
-
-# -- counters --------------------------------------------------------------------------------------
-
-
-def _is_other_count(comparison: Comparison) -> bool:
-    # Sizes that are others whenever they are measured again are "not judged", and say nothing.
-    return comparison.outcome == "different" and comparison.metric in _COUNTERS
-
-
-def _shown(comparison: Comparison) -> Comparison:
-    return comparison.model_copy(update={"outcome": "not judged", "detail": ""})

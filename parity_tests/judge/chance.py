@@ -10,7 +10,7 @@ from dataclasses import replace
 from parity_tests.advice import advice
 from parity_tests.judge.comparison import worst_in_words
 from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable
-from reports.rows import Comparison, DriftAttribution
+from reports.rows import Comparison, DriftAttribution, FlipReason
 from reports.rows.check_names import AS_WRITTEN
 
 
@@ -98,7 +98,7 @@ def _rest(comparison: Comparison, found: NotRepeatable, findings: Findings) -> C
     return comparison.model_copy(update={"leaves": leaves, "detail": worst_in_words(leaves)})
 
 
-def in_words(found: NotRepeatable) -> str:
+def in_words(found: NotRepeatable | FlipReason) -> str:
     """Return the finding in one text: what changed, where, and what to do.
 
     Example::

@@ -24,7 +24,7 @@ from reports.rows.comparison import ComparisonOutcome
 from reports.rows.metric_records import LeafProperty, Metric
 from reports.rows.metric_rules import Rule
 from reports.views.ledger import listed, place
-from reports.views.texts import counted
+from reports.views.texts import counted, type_of
 
 DIFF_LINES = 12
 DIFF_WIDTH = 160
@@ -363,11 +363,11 @@ def told_apart(pair: Pair) -> tuple[str, str]:
 
 
 def _alone(of: Observation, other: Observation) -> str:
-    left = Counter(map(_content, other.ledger))
+    left = Counter(map(content_of, other.ledger))
     arrays = []
     for array in of.ledger:
-        if left[_content(array)] > 0:
-            left[_content(array)] -= 1
+        if left[content_of(array)] > 0:
+            left[content_of(array)] -= 1
         else:
             arrays.append(array)
     if arrays:
@@ -377,13 +377,14 @@ def _alone(of: Observation, other: Observation) -> str:
     return counted(captured, "captured array")
 
 
-def _content(array: CapturedArray) -> tuple[object, ...]:
+def content_of(array: CapturedArray) -> tuple[object, ...]:
+    """Return what a captured array has in common with those that are alike."""
     return array.shape, array.dtype, array.sha256
 
 
 def _in_words(array: CapturedArray) -> str:
-    type_ = f"{array.dtype}[{','.join(map(str, array.shape))}]"
-    return f"{type_} at {place(array.file, array.line)}" if array.file else type_
+    at = f" at {place(array.file, array.line)}" if array.file else ""
+    return f"{type_of(array)}{at}"
 
 
 # -- arrays that simplified should hoist, and that its module holds as constants -------------------
@@ -416,12 +417,7 @@ def left_inlined(legacy: Observation, simplified: Observation) -> list[CapturedA
 
 def named(arrays: Sequence[CapturedArray]) -> str:
     """Return the lines of arrays with their types."""
-    return listed(
-        [
-            f"{place(each.file, each.line)} ({each.dtype}[{','.join(map(str, each.shape))}])"
-            for each in arrays
-        ]
-    )
+    return listed([f"{place(each.file, each.line)} ({type_of(each)})" for each in arrays])
 
 
 def _is_inlined(array: CapturedArray) -> bool:

@@ -9,7 +9,6 @@ from typing import Literal
 
 import numpy as np
 
-from parity_tests.evidence.distances import Array
 from parity_tests.evidence.found import NumberedStep
 from parity_tests.evidence.values import Value
 from parity_tests.judge.across_flip import lines_of, may_decide
@@ -289,7 +288,8 @@ def _evaluated(claim: Claim, before: Evaluation, after: Evaluation | None) -> Ev
 def _other_bits(inputs: str, before: Value, after: Value) -> OtherBits | None:
     one, two = before.array, after.array
     differ = np.zeros(one.shape, bool)
-    for a, b in ((one.real, two.real), (one.imag, two.imag)) if _is_complex(one) else ((one, two),):
+    is_complex = one.dtype.kind == "c"
+    for a, b in ((one.real, two.real), (one.imag, two.imag)) if is_complex else ((one, two),):
         differ |= (a != b) & ~((a != a) & (b != b))
     if not differ.any():
         return None
@@ -302,10 +302,6 @@ def _other_bits(inputs: str, before: Value, after: Value) -> OtherBits | None:
         after=str(two[index]),
         elements=int(differ.sum()),
     )
-
-
-def _is_complex(array: Array) -> bool:
-    return bool(array.dtype.kind == "c")
 
 
 # -- before anything runs --------------------------------------------------------------------------

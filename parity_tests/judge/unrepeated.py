@@ -16,14 +16,14 @@ from parity_tests.advice import advice
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.tolerance_ladder import REACH
 from parity_tests.judge import calls_as_written
-from parity_tests.judge.comparison import PairComparison
+from parity_tests.judge.comparison import PairComparison, content_of
 from parity_tests.judge.findings import FAILURE, Difference, Findings
 from parity_tests.judge.proofs import part
 from parity_tests.judge.sides import Pair, Sides
 from reports.rows import ArgumentLeaf, CapturedArray, Comparison, Failure, Observation, Rung
 from reports.rows.check_names import AS_WRITTEN
 from reports.views.ledger import listed, place
-from reports.views.texts import counted, cut
+from reports.views.texts import counted, cut, type_of
 
 # How far apart the values of each difference are; what is no number counts as 1, and as infinity
 # in calls as written.
@@ -145,22 +145,22 @@ def arguments_changed(
         if one is None or two is None:
             found.append(Change("argument", f"argument {path} is there in one run alone", source))
         elif (one.shape, one.dtype) != (two.shape, two.dtype):
-            types = f"{_type(one)} against {_type(two)}"
+            types = f"{type_of(one)} against {type_of(two)}"
             found.append(Change("argument", f"argument {path} has another type: {types}", source))
         elif one.sha256 != two.sha256:
-            what = f"argument {path} {_type(one)} has other values"
+            what = f"argument {path} {type_of(one)} has other values"
             found.append(Change("argument", what, source))
     return found
 
 
 def captured_changed(before: Observation, after: Observation) -> list[Change]:
     """Name the captured arrays whose digests one of the runs alone has."""
-    runs = [Counter(map(_content, each.ledger)) for each in (before, after)]
+    runs = [Counter(map(content_of, each.ledger)) for each in (before, after)]
     alone = runs[0] - runs[1]
     changed = []
     for array in before.ledger:
-        if alone[_content(array)] > 0:
-            alone[_content(array)] -= 1
+        if alone[content_of(array)] > 0:
+            alone[content_of(array)] -= 1
             changed.append(array)
     if len(before.ledger) != len(after.ledger):
         numbers = f"{len(before.ledger)} against {len(after.ledger)}"
@@ -172,14 +172,10 @@ def captured_changed(before: Observation, after: Observation) -> list[Change]:
     return [_of_array(each) for each in changed]
 
 
-def _content(array: CapturedArray) -> tuple[object, ...]:
-    return array.shape, array.dtype, array.sha256
-
-
 def _of_array(array: CapturedArray) -> Change:
     return Change(
         "captured",
-        f"captured array {_type(array)} holds other values",
+        f"captured array {type_of(array)} holds other values",
         place(array.file, array.line) if array.file else "",
     )
 
@@ -226,10 +222,6 @@ def _outputs(first: Evidence, other: Evidence, source: str) -> list[Change]:
             source,
         )
     ]
-
-
-def _type(of: ArgumentLeaf | CapturedArray) -> str:
-    return f"{of.dtype}[{','.join(map(str, of.shape))}]"
 
 
 # -- differences between sides and between runs --------------------------------------------------

@@ -12,6 +12,7 @@ from parity_tests.observe.hazards.devices import abstract_meshes, stated_meshes
 from parity_tests.observe.observation_row import by_path
 from parity_tests.observe.stages import Lowered, Traced
 from reports.rows import Numbers
+from reports.views.texts import type_of
 
 _MOST_NAMED = 3
 
@@ -41,7 +42,7 @@ def not_here(lowered: Lowered) -> str:
 def _reasons(lowered: Lowered) -> Iterator[str]:
     built = lowered.built
     shapes = [
-        f"`{path}` ({leaf.dtype}[{','.join(map(str, leaf.shape))}])"
+        f"`{path}` ({type_of(leaf)})"
         for path, leaf in by_path(built.fun, built.args, built.kwargs)
         if isinstance(leaf, jax.ShapeDtypeStruct)
     ]

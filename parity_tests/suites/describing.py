@@ -10,6 +10,7 @@ from engine.ir.jaxprs import bodies_in
 from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.jaxpr.source_places import relative
 from reports.rows.suite import SuiteArray, SuiteProgram
+from reports.views.texts import type_of
 
 _WHERE = re.compile(r"^(?P<name>.*) at (?P<file>.*):(?P<line>\d+)$", re.DOTALL)
 
@@ -49,14 +50,10 @@ def captured_arrays(closed_jaxpr: Any) -> tuple[SuiteArray, ...]:
             file=use.place.file,
             line=use.place.line,
             function=use.place.function,
-            aval=_aval(use.array.value),
+            aval=type_of(use.array.value),
             bytes=use.array.bytes,
             uses=use.uses,
         )
         for use in captured_uses(closed_jaxpr)
     ]
     return tuple(sorted(rows, key=lambda row: -row.bytes))
-
-
-def _aval(value: Any) -> str:
-    return f"{value.dtype}[{','.join(map(str, value.shape))}]"

@@ -217,18 +217,7 @@ def _fail_alike(runs: SuiteRuns) -> Table:
 
 
 def _version_changes(runs: SuiteRuns) -> Table:
-    rows = tuple(
-        (
-            Cell(each.test),
-            Cell(
-                ", ".join(
-                    f"{outcome} on {name}"
-                    for outcome, name in zip(each.outcomes, each.interpreters, strict=True)
-                )
-            ),
-        )
-        for each in runs.version_changes
-    )
+    rows = tuple(cells(each.test, str(each)) for each in runs.version_changes)
     title = "Tests that are alike on both sides, and not in all interpreters"
     return Table(title, columns(("test", "outcomes")), rows, what="tests")
 

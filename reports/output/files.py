@@ -102,7 +102,8 @@ def _target(path: str | os.PathLike[str]) -> Path:
     except OSError as error:
         raise _error(path, f"{_reason(error)}", "name another file") from error
     if stat.S_ISDIR(mode):
-        raise _error(path, "it is a folder", "name a file in it, such as " + _inside(path))
+        inside = os.path.join(os.fspath(path), "report.html")
+        raise _error(path, "it is a folder", f"name a file in it, such as {inside!r}")
     if not stat.S_ISREG(mode):
         # os.replace would put a regular file in the place of /dev/null.
         raise _error(path, "it exists and is not a regular file", "name a file")
@@ -166,7 +167,3 @@ def _error(path: str | os.PathLike[str], what: str, what_to_do: str) -> ReportPa
 
 def _reason(error: OSError) -> str:
     return error.strerror or type(error).__name__
-
-
-def _inside(path: str | os.PathLike[str]) -> str:
-    return repr(os.path.join(os.fspath(path), "report.html"))

@@ -148,7 +148,8 @@ def _curve(
     marks: list[Tick] = []
     for value in sorted({min(values), max(values)}) if values else ():
         if not marks or marks[-1].at - y.at(value) >= _LINE:
-            text = figures.cell(_whole(value, curve.unit), curve.unit).text
+            whole = round(value) if curve.unit == "bytes" else value
+            text = figures.cell(whole, curve.unit).text
             marks.append(Tick(y.at(value), text))
     return CurveDrawing(
         title=curve.title,
@@ -167,10 +168,6 @@ def _curve(
             for each in curve.points
         ),
     )
-
-
-def _whole(value: float, unit: Unit) -> float:
-    return round(value) if unit == "bytes" else value
 
 
 def _label(value: float, unit: Unit) -> str:

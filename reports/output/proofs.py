@@ -45,13 +45,10 @@ def _case(program: ProvedProgram, rules: Sequence[FailRule]) -> TestCase:
     if any(each.status_of_proof == "difference" for each in broken):
         outcome = failure(program.answer, reasons)
     elif broken:
-        outcome = error(_rule_of(program), reasons)
+        rule = _MAY_BREAK if program.answer == "proved" else program.answer
+        outcome = error(rule, reasons)
     properties = [("state", state_of(program)), ("captured arrays", program.captured)]
     return case(program.name, module_of(program.source), outcome, properties)
-
-
-def _rule_of(program: ProvedProgram) -> str:
-    return _MAY_BREAK if program.answer == "proved" else program.answer
 
 
 # -- as SARIF --------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from reports.rows import (
 )
 from reports.views import figures
 from reports.views.ledger import numbered
-from reports.views.texts import cut, visible
+from reports.views.texts import cut, type_of, visible
 
 LEVELS: tuple[Level, ...] = get_args(Level)  # the worst first
 BREAKS, ARRAY = "a flip breaks or changes the program", "captured array that a flip affects"
@@ -130,9 +130,8 @@ def _array(
 ) -> Finding:
     place = left if left.file else right
     file, line = (place.file, place.line) if place.file else _place_of(row)
-    shape = ",".join(map(str, left.shape))
     what = (
-        f"{left.dtype}[{shape}], {figures.humanise_bytes(left.bytes)}: {_fate(left)} before the "
+        f"{type_of(left)}, {figures.humanise_bytes(left.bytes)}: {_fate(left)} before the "
         f"flip, {_fate(right)} after it"
     )
     level, helps = _said_by_reasons(flip, file, line)

@@ -91,9 +91,7 @@ def _of_runs(runs: SuiteRuns) -> Iterator[tuple[str, object]]:
     yield "left out", runs.left_out
     yield "arguments", " ".join(runs.arguments)
     for change in runs.version_changes:
-        pairs = zip(change.outcomes, change.interpreters, strict=True)
-        said = ", ".join(f"{became} on {name}" for became, name in pairs)
-        yield "not alike in all interpreters", f"{change.test}: {said}"
+        yield "not alike in all interpreters", f"{change.test}: {change}"
 
 
 def _of_side(side: SuiteSide) -> Iterator[tuple[str, object]]:

@@ -109,6 +109,10 @@ class Metric:
     terminal: TerminalColumn | None = None
     picture: Picture | None = None
 
+    def of(self, observation: Observation | None) -> Any:
+        """Read the metric of a side; None where that was not run."""
+        return self.read(observation) if observation else None
+
 
 @dataclass(frozen=True)
 class LeafProperty:

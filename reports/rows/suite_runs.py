@@ -98,6 +98,10 @@ class SuiteVersionChange(Row):
     interpreters: tuple[str, ...]
     outcomes: tuple[str, ...]
 
+    def __str__(self) -> str:
+        pairs = zip(self.outcomes, self.interpreters, strict=True)
+        return ", ".join(f"{outcome} on {name}" for outcome, name in pairs)
+
 
 class SuiteRuns(Row):
     """A suite on stock JAX: every test is in `alike`, or in the list that its outcome belongs to.

@@ -58,23 +58,21 @@ def trend(
         raise store_error(path, f"its runs have no {metric} of a program {program!r}", what_to_do)
     lines: list[TrendLine] = []
     for machine, of_machine in _grouped(runs, _machine).items():
-        chosen = _last_of_each_version(of_machine) if over == "jax" else of_machine
+        last_of_each = {run.environment.jax: run for run in of_machine}.values()
+        chosen = _in_order(last_of_each, over) if over == "jax" else of_machine
         kept, told = (chosen, []) if program else _complete(chosen)
         lines += _lines(kept, values, str(machine), over, is_flip=metric == FLIP)
         notes += told
         if not program and metric != FLIP:
             notes += _sums(kept, values, str(machine))
+    title = "programs by what a flip comes to" if metric == FLIP else KEY_METRICS[metric]
     return Trend(
-        title=f"{_title(metric)}, {program or 'all programs'}",
+        title=f"{title}, {program or 'all programs'}",
         unit="programs" if metric == FLIP else metric_of(KEY_METRICS[metric]).unit,
         lines=tuple(lines),
         order=tuple(run.id for run in _in_order(runs, over) if run.id is not None),
         notes=tuple(notes),
     )
-
-
-def _title(metric: str) -> str:
-    return "programs by what a flip comes to" if metric == FLIP else KEY_METRICS[metric]
 
 
 # -- what the tables have --------------------------------------------------------------------------
@@ -132,10 +130,6 @@ def _grouped(
     for run in runs:
         found[key(run)].append(run)
     return found
-
-
-def _last_of_each_version(runs: Sequence[StoredRun]) -> list[StoredRun]:
-    return _in_order({run.environment.jax: run for run in runs}.values(), "jax")
 
 
 def _in_order(runs: Iterable[StoredRun], over: Over) -> list[StoredRun]:

@@ -106,7 +106,7 @@ def _rows(before: str, after: str, is_jaxpr: bool) -> Iterator[DiffRow]:
             if at is None or to is None:
                 yield _apart(left, at, right, to)
                 continue
-            if _own_names(left[at]):
+            if left[at].lstrip().startswith("func.func "):  # its names are its own
                 renaming.forget()
             names = of_left.of(left[at]), of_right.of(right[to])
             if same and renaming.agrees(*names):
@@ -130,10 +130,6 @@ def _blocks(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, in
     for tag, start, end, other, other_end in matcher.get_opcodes():
         yield head + start, head + end, head + other, head + other_end, tag == "equal"
     yield len(left) - tail, len(left), len(right) - tail, len(right), True
-
-
-def _own_names(line: str) -> bool:
-    return line.lstrip().startswith("func.func ")
 
 
 def _apart(left: Sequence[str], at: int | None, right: Sequence[str], to: int | None) -> DiffRow:

@@ -17,7 +17,6 @@ from reports.rows import (
     FlipAnswer,
     FlipOutcome,
     FlipVerdict,
-    Observation,
     ProgramRow,
     Side,
     TimeComparison,
@@ -175,7 +174,7 @@ class Flip:
         if all(rounds):
             return statistics.median(rounds[0]), statistics.median(rounds[1])
         seen = {item.side: item for item in row.observations}
-        before, after = (_read(metric, seen.get(side)) for side in (self.before, self.after))
+        before, after = (metric.of(seen.get(side)) for side in (self.before, self.after))
         return None if before is None or after is None else (before, after)
 
     def samples(self, row: ProgramRow, metric: Metric, side: Side) -> tuple[float, ...]:
@@ -216,7 +215,3 @@ def flip_of(campaign: Campaign) -> Flip | None:
         if before in campaign.sides and after in campaign.sides:
             return Flip(before, after)
     return None
-
-
-def _read(metric: Metric, observation: Observation | None) -> float | None:
-    return metric.read(observation) if observation else None

@@ -16,7 +16,7 @@ from reports.rows import (
     Side,
 )
 from reports.views import figures
-from reports.views.texts import cut
+from reports.views.texts import cut, type_of
 
 _MAX_LISTED = 8
 # What every page shows of reasons: the first, and of their texts the beginning.
@@ -141,11 +141,10 @@ def numbered(observation: Observation) -> dict[Hashable, CapturedArray]:
 
 def _array(array: CapturedArray) -> tuple[Cell, ...]:
     function = f" in {array.function}" if array.function else ""
-    shape = ",".join(map(str, array.shape))
     sharding = array.sharding
     return (
         Cell(place(array.file, array.line) + function, code=array.code),
-        Cell(f"{array.dtype}[{shape}]"),
+        Cell(type_of(array)),
         figures.bytes_cell(array.bytes),
         Cell(cut(sharding, _VALUE_LENGTH), sharding) if sharding else NOTHING,
         figures.count_cell(array.uses),

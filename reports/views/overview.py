@@ -69,12 +69,12 @@ def _title(column: OverviewColumn, reference: Side | None) -> str:
 def _text(
     metric: Metric, column: OverviewColumn, seen: Observation | None, base: Observation | None
 ) -> str:
-    value = metric.read(seen) if seen else None
+    value = metric.of(seen)
     if seen is None or value is None:
         return NOTHING.text
     if column.beside:  # a count that it should not exceed
         return f"{value:,} ({metrics.metric(column.beside).read(seen):,})"
-    reference = metric.read(base) if base else None
+    reference = metric.of(base)
     if column.as_ratio and reference:
         return figures.humanise_ratio(value / reference)
     # A ratio to another side than the heading names would mislead; a value shows its unit.

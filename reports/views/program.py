@@ -31,6 +31,7 @@ from reports.rows import (
 )
 from reports.rows.metric_records import Figure, Metric
 from reports.views import figures, measured
+from reports.views.texts import type_of
 
 # The mark keeps the verdict readable without colour. The worst comes first.
 MARKS: dict[Verdict, tuple[str, Tone]] = {
@@ -139,7 +140,7 @@ def figures_by_side(sides: Sequence[Side], seen: Sequence[Observation | None]) -
         if heading == _PROOF:
             continue
         lines = [
-            (_label(figure), *(figures.cell(_read(metric, item), metric.unit) for item in seen))
+            (_label(figure), *(figures.cell(metric.of(item), metric.unit) for item in seen))
             for metric, figure in below
         ]
         measured = any(cell != NOTHING for _, *line in lines for cell in line)
@@ -186,10 +187,6 @@ def _label(figure: Figure) -> Cell:
     return Cell(f"{figure.heading}: {figure.label}" if figure.label else figure.heading)
 
 
-def _read(metric: Metric, observation: Observation | None) -> object:
-    return metric.read(observation) if observation else None
-
-
 def _versions(observation: Observation) -> Cell:
     text = measured.versions_of(observation)
     return Cell(text) if text else Cell("-", "its process was lost")
@@ -226,7 +223,7 @@ def outputs(sides: Sequence[Side], seen: Sequence[Observation | None]) -> Table:
 def _output(leaf: OutputLeaf | None) -> Cell:
     if leaf is None:
         return NOTHING
-    kind = f"{leaf.dtype}[{','.join(map(str, leaf.shape))}]{' weak' if leaf.weak_type else ''}"
+    kind = f"{type_of(leaf)}{' weak' if leaf.weak_type else ''}"
     return Cell(f"{kind} {leaf.sha256[:12]}", f"sha256 {leaf.sha256}")
 
 

@@ -246,7 +246,7 @@ def _reader(metric: Metric, side: Side) -> _Reader:
         seen: Observation | None = next((o for o in row.observations if o.side == side), None)
         if seen is not None and seen.failure is not None:
             return seen.failure.kind, ""
-        value = metric.read(seen) if seen else None
+        value = metric.of(seen)
         return figures.cell(value, metric.unit).text, "" if value is None else value
 
     return read

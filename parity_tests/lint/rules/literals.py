@@ -180,12 +180,9 @@ def outvars_looked_up(kinds: Kinds) -> Iterator[Match]:
         where = _looked_up(module, node)
         if where is not None:
             message = "outputs are looked up as variables; after the flip a returned captured array"
-            yield module.match(where, f"{message} is a Literal", _at_most(value.confidence))
-
-
-def _at_most(confidence: Confidence) -> Confidence:
-    # A program that returns a captured array as it is, is needed as well.
-    return min(confidence, Confidence.MEDIUM)
+            # A program that returns a captured array as it is, is needed as well.
+            at_most = min(value.confidence, Confidence.MEDIUM)
+            yield module.match(where, f"{message} is a Literal", at_most)
 
 
 def _outermost(module: Module, node: cst.CSTNode) -> cst.CSTNode:

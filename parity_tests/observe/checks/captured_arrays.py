@@ -24,7 +24,7 @@ from parity_tests.observe.calls import Result
 from parity_tests.own_jit import called_function
 from reports.rows import Check
 from reports.rows.check_names import BUFFERS, SHARDINGS, VALUES, WRITES
-from reports.views.texts import counted
+from reports.views.texts import counted, type_of
 
 
 def check_const_args(
@@ -200,16 +200,6 @@ class Watched:
         same = {type_of(each) for key, (each, _) in self._known.items() if key not in self._written}
         found = (each for each in self._written.values() if each.flags.c_contiguous or not in_place)
         return tuple(dict.fromkeys(type_ for type_ in map(type_of, found) if type_ not in same))
-
-
-def type_of(array: Any) -> str:
-    """Write the type of an array.
-
-    Example::
-
-        type_of(np.zeros((2, 3))) == "float64[2,3]"
-    """
-    return f"{array.dtype}[{','.join(map(str, array.shape))}]"
 
 
 def _checksum(array: np.ndarray[Any, Any]) -> int:

@@ -32,6 +32,7 @@ from parity_tests.program import Program
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.numbers import number
 from reports.rows import Hazard, HazardKind
+from reports.views.texts import type_of
 
 _GUARDS = {
     "host to device": "jax_transfer_guard_host_to_device",
@@ -221,12 +222,11 @@ def hazard_of(kind: HazardKind, use: CapturedUse, what: str, fix: str) -> Hazard
     """Return the row of a hazard that one captured array brings."""
     array = use.array
     owner = "jax.Array" if isinstance(array.value, jax.Array) else "NumPy array"
-    shape = ",".join(map(str, array.shape))
     return Hazard(
         kind=kind,
         file=use.place.file,
         line=use.place.line,
-        array=f"{owner} {array.value.dtype}[{shape}]",
+        array=f"{owner} {type_of(array.value)}",
         what=what,
         fix=fix,
     )

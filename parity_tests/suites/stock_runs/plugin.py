@@ -345,9 +345,7 @@ def _said(compared: SuiteComparison) -> str:
 def _changed(title: str, found: Sequence[SuiteVersionChange]) -> Iterator[str]:
     groups: dict[str, list[str]] = {}
     for each in found:
-        pairs = zip(each.outcomes, each.interpreters, strict=True)
-        said = ", ".join(f"{outcome} on {name}" for outcome, name in pairs)
-        groups.setdefault(said, []).append(each.test)
+        groups.setdefault(str(each), []).append(each.test)
     yield from _listed(title, groups)
 
 

@@ -4,7 +4,7 @@ work on them as on any other.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -13,6 +13,7 @@ import pytest
 from parity_tests.suites.stock_runs.heard import Phase
 from parity_tests.suites.stock_runs.outcomes import GOOD, is_good
 from parity_tests.suites.stock_runs.verdicts import Judged, Verdict
+from reports.documents.suite_runs import sides_of
 from reports.rows.suite_runs import SuiteComparison, SuiteOutcome
 
 Location = tuple[str, int | None, str]
@@ -105,20 +106,16 @@ def _difference(judged: Judged) -> str:
         legacy, simplified = compared.again
         again = f"Again in fresh processes: {legacy} on jax-legacy, {simplified} on jax-simplified."
     said = [f"The two sides of stock {compared.interpreter} differ on this test.", again, ""]
-    for side, outcome in _sides(compared):
+    for side, outcome in sides_of(compared):
         said.append(f"{side:<15} {outcome}")
-    for side, outcome in _sides(compared):
+    for side, outcome in sides_of(compared):
         if outcome.text:
             said += ["", f"---- {side}: {outcome.outcome} ----", outcome.text]
     return "\n".join(said)
 
 
-def _sides(compared: SuiteComparison) -> Sequence[tuple[str, SuiteOutcome]]:
-    return (("jax-legacy", compared.legacy), ("jax-simplified", compared.simplified))
-
-
 def _absent(compared: SuiteComparison) -> str:
-    said = ", ".join(f"{outcome} on {side}" for side, outcome in _sides(compared))
+    said = ", ".join(f"{outcome} on {side}" for side, outcome in sides_of(compared))
     return f"not compared: {said} ({compared.interpreter})"
 
 
@@ -181,7 +178,7 @@ def _note(judged: Judged) -> str:
 def _otherwise(compared: SuiteComparison) -> str:
     """Tell a failure of both sides that has another exception or message on each."""
     said = f"This test fails on both sides of stock {compared.interpreter}, otherwise on each."
-    lines = [said, *(f"{side:<15} {outcome}" for side, outcome in _sides(compared))]
+    lines = [said, *(f"{side:<15} {outcome}" for side, outcome in sides_of(compared))]
     if compared.simplified.text:
         lines += ["", "---- jax-simplified ----", compared.simplified.text]
     return "\n".join(lines)
