@@ -66,7 +66,12 @@ _PRINTED = frozenset(
 _DENSE = frozenset(("DenseElementsAttr", "DenseFPElementsAttr", "DenseIntElementsAttr"))
 # Dialects whose attributes hold nothing but what is printed, and names of meshes.
 _DIALECTS = re.compile(r"#(stablehlo|chlo|sdy)[.<]")
-_SYMBOL = re.compile(r'"(?:[^"\\]|\\.)*"|@(?:"((?:[^"\\]|\\.)*)"|([\w$.-]+))')
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_SYMBOL = re.compile(rf'{_STRING}|@(?:"((?:[^"\\]|\\.)*)"|([\w$.-]+))')
+# A sharding among several, which may have a mesh in it, and all of them.
+_SHARDING = rf'<(?:{_STRING}|<(?:{_STRING}|[^"<>])*>|[^"<>])*>'
+_EACH_SHARDING = re.compile(_SHARDING)
+_SHARDINGS = re.compile(rf"#sdy\.sharding_per_value<\[((?:{_SHARDING}(?:, )?)*)\]>")
 
 
 class Texts:
@@ -95,6 +100,15 @@ class Texts:
         if found is None:
             found = self._known[attribute] = self._of(attribute)
         return found
+
+    def of_each(self, attribute: Any) -> tuple[str, ...]:
+        """Return the texts of the shardings of several values, with the contents of meshes."""
+        found = _SHARDINGS.fullmatch(str(attribute))
+        if found is None:
+            raise UndecidedError(f"shardings that are printed as {str(attribute)[:60]}")
+        return tuple(
+            _SYMBOL.sub(self._with_mesh, each) for each in _EACH_SHARDING.findall(found[1])
+        )
 
     def _of(self, attribute: Any) -> str:
         kind = type(attribute).__name__

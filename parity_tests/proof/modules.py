@@ -19,6 +19,10 @@ earlier choice by the same index is its k-th value.
 element by element from repeated values, or reduced along axes of their own, is what is computed
 before, repeated (`repeated.py`).
 
+**Devices.** What a `shard_map` passes to each device is a part of an operand, wherever this stands
+among the operands and however often; JAX passes a captured array once for each use. One that is not
+divided is itself.
+
 **Calls.** All calls are expanded where that makes at most `_GROWTH` times the operations that are
 written, or `_SMALL` operations; otherwise none is. A call that is not expanded has the numbers of
 its body, with the operands that are arrays known by content bound, and symbols by position for the
@@ -31,6 +35,7 @@ their place in it. Bodies of loops and branches have lists of their own.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -45,6 +50,7 @@ from parity_tests.proof.operations import (
     BRANCHES,
     CALL,
     COMPOSITE,
+    MANUAL,
     SELECT,
     WHILE,
 )
@@ -229,6 +235,8 @@ class _Numbering:
                 self._branches(each, environment, scope)
             elif operation.name == BARRIER:
                 self._barrier(operation, environment)
+            elif operation.name == MANUAL:
+                self._manual(each, environment, scope)
             elif operation.name == COMPOSITE:
                 self._composite(each, environment, scope)
             elif operation.content is not None:
@@ -253,7 +261,8 @@ class _Numbering:
         key, own = (operation.key, operands) if before is None else before[:2]
         made: list[Number | int] = [key, *_counted(own)]
         for region in live.regions:
-            made += self._region(region, environment, scope, operation)
+            arguments = _symbols(region.block, scope.level + 1)
+            made += self._region(region, arguments, environment, scope, operation)
         for callee in operation.callees:
             made += self._callee(callee, operation)
         found = number(*made)
@@ -296,14 +305,35 @@ class _Numbering:
                 position += 1
         self._step(found, operation, others)
 
+    def _manual(self, live: LiveOperation, environment: _Environment, scope: _Scope) -> None:
+        """Give each device its parts of the operands, wherever these stand and however often.
+
+        Every device has the whole of an array that is not divided.
+        """
+        operation, [body] = live.operation, live.regions
+        operands = [environment[operand] for operand in operation.operands]
+        parts = [
+            each if each in self._contents and _WHOLE.fullmatch(sharding)
+            else number("part", operation.key, sharding, type_, each)
+            for each, sharding, type_ in zip(
+                operands, operation.shardings, body.block.types, strict=True
+            )
+        ]  # fmt: skip
+        found = number(operation.key, *self._region(body, parts, environment, scope, operation))
+        self._step(found, operation, operands)
+        _set(environment, operation, found)
+
     def _region(
-        self, region: LiveBlock, environment: _Environment, scope: _Scope, operation: Operation
+        self,
+        region: LiveBlock,
+        arguments: Sequence[Number],
+        environment: _Environment,
+        scope: _Scope,
+        operation: Operation,
     ) -> list[Number | int]:
         """Return the numbers of a region with arguments of its own, as that of a sort."""
         inner = scope.inside()
-        for position, value in enumerate(region.block.arguments):
-            type_ = region.block.types[position]
-            environment[value] = number("argument of region", inner.level, position, type_)
+        environment.update(zip(region.block.arguments, arguments, strict=True))
         returned = self._block(region, environment, inner)
         if inner.effects:
             raise UndecidedError(f"effects in a region of {operation.name}")
@@ -530,6 +560,16 @@ class _Numbering:
         self._steps.append(
             Step(found, operation.name, tuple(operands), operation.attributes, source)
         )
+
+
+# A sharding by a mesh, named or not, whose axes divide no axis of the array.
+_WHOLE = re.compile(r"<.*, \[(?:\{\??\}(?:, )?)*\]>")
+
+
+def _symbols(block: Block, level: int) -> list[Number]:
+    """Return numbers of the arguments of a region's block by their places and types."""
+    types = enumerate(block.types)
+    return [number("argument of region", level, position, type_) for position, type_ in types]
 
 
 def _parameter(position: int) -> Number:

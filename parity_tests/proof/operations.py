@@ -46,6 +46,7 @@ CONSTANT, BROADCAST = "stablehlo.constant", "stablehlo.broadcast_in_dim"
 CALL, COMPOSITE, WHILE = "func.call", "stablehlo.composite", "stablehlo.while"
 BRANCHES = frozenset(("stablehlo.case", "stablehlo.if"))
 BARRIER = "stablehlo.optimization_barrier"
+MANUAL = "sdy.manual_computation"
 SELECT, REDUCE = "stablehlo.select", "stablehlo.reduce"
 # Element n of their result is made of element n of each operand.
 ELEMENTWISE = frozenset(
@@ -82,6 +83,8 @@ _RULES = frozenset(
         *(f"sdy.{name}" for name in _OF_SDY),
     )
 )
+
+SHARDINGS = "in_shardings"  # the attribute of MANUAL that has one for each operand
 
 # The attributes that name functions.
 CALLEES = {

@@ -19,7 +19,9 @@ from parity_tests.proof.operations import (
     BROADCAST,
     CALLEES,
     CONSTANT,
+    MANUAL,
     RETURNS,
+    SHARDINGS,
     UNTYPED,
     check,
     has_effect,
@@ -45,7 +47,8 @@ class Operation:
     """An operation; `key` is the number of its name, its attributes and its results' types.
 
     `callees` are the functions that it names. `content` is that of a constant, `broadcast` says
-    what an operation does that does nothing but broadcast.
+    what an operation does that does nothing but broadcast, and `shardings` has that of each operand
+    of a manual computation.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Operation:
     has_effect: bool
     content: Content | None
     broadcast: Broadcast | None
+    shardings: tuple[str, ...]
     location: Any
 
 
@@ -181,8 +185,7 @@ class Module:
         callees = () if of_callees is None else self._callees(operation, of_callees)
         regions = tuple([self._block(region) for region in operation.regions])
         is_constant = name == CONSTANT
-        # A constant's value is its content.
-        attributes = self._attributes(operation, "value" if is_constant else of_callees)
+        attributes = self._attributes(operation, _READ_APART.get(name))
         if "channel_handle" in attributes:
             attributes["channel_handle"] = self._channel(attributes["channel_handle"])
         check(name, attributes)
@@ -205,6 +208,7 @@ class Module:
             has_effect(name, attributes),
             constant_content(operation, self._resources) if is_constant else None,
             broadcast,
+            self._texts.of_each(operation.attributes[SHARDINGS]) if name == MANUAL else (),
             operation.location,
         )
 
@@ -257,6 +261,7 @@ def key_of(name: str, attributes: tuple[tuple[str, str], ...], types: tuple[str,
 _HANDLE = re.compile(
     r"#stablehlo\.channel_handle<handle = (?P<handle>-?\d+), type = (?P<type>-?\d+)>"
 )
+_READ_APART = {CONSTANT: "value", MANUAL: SHARDINGS, **CALLEES}  # an attribute by its operation
 _OF_FUNCTIONS = frozenset(("sym_name", "sym_visibility", "arg_attrs", "res_attrs"))
 
 

@@ -157,6 +157,32 @@ COLLECTIVES = main(
     """,
     results="tensor<4xf32>, tensor<4xf32>",
 )
+MANUAL = """
+    module {
+      sdy.mesh @mesh = <["a"=2, "b"=2]>
+      func.func public @main(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<8xf32> {
+        %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+        %0 = sdy.manual_computation(%c, %x, %y)
+            in_shardings=[<@mesh, [{}]>, <@mesh, [{}]>, <@mesh, [{}]>]
+            out_shardings=[<@mesh, [{"a"}]>] manual_axes={"a", "b"}
+            (%1: tensor<4xf32>, %2: tensor<4xf32>, %3: tensor<4xf32>) {
+          %4 = stablehlo.multiply %2, %1 : tensor<4xf32>
+          %5 = stablehlo.subtract %4, %3 : tensor<4xf32>
+          sdy.return %5 : tensor<4xf32>
+        } : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+        return %0 : tensor<8xf32>
+      }
+    }
+"""
+# Each device has half of x and y.
+DIVIDED = MANUAL.replace(
+    "x: tensor<4xf32>, %y: tensor<4xf32>", "x: tensor<8xf32>, %y: tensor<8xf32>"
+)
+DIVIDED = DIVIDED.replace(
+    ": (tensor<4xf32>, tensor<4xf32>, t", ": (tensor<4xf32>, tensor<8xf32>, t"
+)
+DIVIDED = DIVIDED.replace(", tensor<4xf32>) -> tensor<8", ", tensor<8xf32>) -> tensor<8")
+DIVIDED = DIVIDED.replace("<@mesh, [{}]>, <@mesh, [{}]>]", '<@mesh, [{"a"}]>, <@mesh, [{"b"}]>]')
 EFFECTS = main(
     """
     %0 = stablehlo.custom_call @first(%x) {has_side_effect = true}
@@ -414,6 +440,15 @@ DIFFERENCES = [
     (MARKED, 'memory_kind = "device", mhlo', 'memory_kind = "pinned_host", mhlo'),
     (MARKED, 'layout_mode = "default"', 'layout_mode = "auto"'),
     (MARKED, '(tensor<4xf32> {mhlo.memory_kind = "device"}', "(tensor<4xf32>"),
+    (MANUAL, "(%c, %x, %y)", "(%c, %y, %x)"),
+    (MANUAL, "(%c, %x, %y)", "(%c, %x, %x)"),
+    (MANUAL, "(%c, %x, %y)", "(%y, %x, %y)"),
+    (MANUAL, "subtract %4, %3", "subtract %4, %1"),
+    (MANUAL, "[1.0, 2.0, 3.0, 4.0]", "[1.0, 2.0, 4.0, 3.0]"),
+    (MANUAL, '"b"=2]>', '"b"=2], device_ids=[0, 2, 1, 3]>'),
+    (MANUAL, '[{"a"}]', '[{"b"}]'),
+    (DIVIDED, '[{"a"}]>, <', '[{"b"}]>, <'),
+    (DIVIDED, '[{"b"}]', '[{"a"}]'),
     (OPERATIONS, "precision = [DEFAULT, HIGHEST]", "precision = [HIGHEST, HIGHEST]"),
     (OPERATIONS, "contracting_dims = [1] x [0]", "contracting_dims = [0] x [0]"),
     (OPERATIONS, "compare LT, %m", "compare LE, %m"),
@@ -910,6 +945,41 @@ def test_modules_that_are_one_by_a_law_have_one_digest_and_one_value(law):
     assert one != other
     assert digest(one) == digest(other, *arrays)
     assert evaluated(one, ()) == evaluated(other, arrays)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        MANUAL.replace("(%c, %x", "(%x")
+        .replace("[<@mesh, [{}]>, ", "[")
+        .replace("(%1: tensor<4xf32>, ", "(")
+        .replace(": (tensor<4xf32>, ", ": (")
+        .replace(
+            "%4", "%1 = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>\n%4", 1
+        ),
+        MANUAL.replace("(%c, %x, %y)", "(%x, %c, %y)").replace(
+            "multiply %2, %1", "multiply %1, %2"
+        ),
+        MANUAL.replace("(%c, %x", "(%c, %c, %x")
+        .replace("[<", "[<@mesh, [{}]>, <", 1)
+        .replace("(%1:", "(%0: tensor<4xf32>, %1:")
+        .replace(": (", ": (tensor<4xf32>, "),
+        MANUAL.replace("[{}]", "[{?}]", 1),
+    ],
+    ids=["written inside", "in another place", "passed twice", "open"],
+)
+def test_each_device_has_an_array_that_is_not_divided_however_it_is_passed(other):
+    assert other != MANUAL
+    assert digest(MANUAL) == digest(other)
+
+
+def test_a_constant_that_is_divided_is_not_its_part():
+    half = MANUAL.replace("[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>", "1.0> : tensor<8xf32>")
+    half = half.replace("[<@mesh, [{}]>", '[<@mesh, [{"a"}]>', 1)
+    half = half.replace(": (tensor<4xf32>", ": (tensor<8xf32>")
+    other = MANUAL.replace("[1.0, 2.0, 3.0, 4.0]", "1.0")
+    assert digest(half) != digest(half.replace('[<@mesh, [{"a"}]>', '[<@mesh, [{"b"}]>', 1))
+    assert digest(half) != digest(other)
 
 
 def test_channels_have_no_names():
