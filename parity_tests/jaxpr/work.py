@@ -30,10 +30,11 @@ from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 MOVING = frozenset(
     {
         "bitcast_convert_type", "broadcast_in_dim", "broadcast_to", "concatenate",
-        "convert_element_type", "copy", "copy_p", "dynamic_slice", "empty2", "expand_dims",
-        "gather", "imag", "iota", "name", "pad", "pvary", "random_clone", "random_unwrap",
-        "random_wrap", "real", "reshape", "reshard", "rev", "select_n", "slice", "split",
-        "squeeze", "stack", "stop_gradient", "tile", "transpose", "unstack",
+        "convert_element_type", "copy", "copy_p", "device_put", "dynamic_slice", "empty2",
+        "expand_dims", "gather", "imag", "iota", "name", "pad", "pvary", "random_clone",
+        "random_unwrap", "random_wrap", "real", "reshape", "reshard", "rev", "select_n",
+        "sharding_constraint", "slice", "split", "squeeze", "stack", "stop_gradient", "tile",
+        "transpose", "unstack",
     }
 )  # fmt: skip
 
@@ -132,9 +133,13 @@ def _size(atoms: Any) -> int:
 TRIVIAL = frozenset(
     {
         "bitcast_convert_type", "broadcast_in_dim", "convert_element_type", "copy", "copy_p",
-        "expand_dims", "pvary", "reshape", "slice", "squeeze", "stop_gradient",
+        "device_put", "expand_dims", "name", "pvary", "reshape", "reshard", "sharding_constraint",
+        "slice", "squeeze", "stop_gradient",
     }
 )  # fmt: skip
+
+# XLA looks into none of them: LAPACK's work on a CPU, and loops elsewhere; Python, and other code.
+_NEVER_FOLDED = frozenset({*_PER_COLUMN, "ffi_call", "optimization_barrier", "pure_callback"})
 
 _PRODUCTS = ("dot_general", "conv_general_dilated")  # of operands of unequal types, too
 
@@ -187,8 +192,8 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
     """Return the equations of a live closed_jaxpr that depend on captured arrays alone.
 
     Captured arrays of at most `embed_threshold` bytes are inlined in both modes, and do not count.
-    A loop is never folded as a whole; an equation in its body may be. Neither is a factorisation,
-    nor what depends on one.
+    A loop is never folded as a whole; an equation in its body may be. Neither is a factorisation, a
+    call of foreign code or a barrier, nor what depends on one.
     """
     walk = _Walk(embed_threshold)
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
@@ -247,10 +252,8 @@ class _Origins(Domain[_Origin]):
 
     def equation(self, equation: Any, operands: list[_Origin]) -> list[_Origin]:
         origin = max(operands, default=_Origin.NOTHING)
-        if equation.effects:
+        if equation.effects or equation.primitive.name in _NEVER_FOLDED:
             origin = _Origin.ARGUMENTS
-        if equation.primitive.name in _PER_COLUMN:
-            origin = _Origin.ARGUMENTS  # LAPACK's work on a CPU, and loops elsewhere: never folded
         bodies = bodies_of(equation)
         if not bodies:
             if origin == _Origin.CAPTURED and _is_work(equation):

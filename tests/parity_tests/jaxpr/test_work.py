@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.ad_checkpoint import checkpoint_name
 
 from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.jaxpr.work import constant_work, equations_at_work, operations_of
@@ -62,6 +63,7 @@ def test_what_moves_elements_is_no_work_and_bodies_are():
     assert equations_at_work(live_part(jax.make_jaxpr(f)(X)))[0] == {"sin": 1}
 
 
+DEVICE = jax.devices()[0]
 TABLE = jnp.arange(64.0)
 ARGUMENT = jnp.arange(8.0)
 
@@ -133,3 +135,35 @@ def test_a_factorisation_is_not_folded_nor_is_what_depends_on_it():
     assert (" sine(" in text, " exponential(" in text, "potrf" in text) == (False, True, True)
     found = constant_work(jax.make_jaxpr(f)(SQUARE), embed_threshold=0)
     assert [each.primitive.name for each in found.equations] == ["sin"]
+
+
+def squared_in_python(x):
+    return jax.pure_callback(np.square, jax.ShapeDtypeStruct(x.shape, x.dtype), x)
+
+
+@pytest.mark.parametrize(
+    ("through", "is_folded"),
+    [(squared_in_python, False), (lax.optimization_barrier, False), (lax.neg, True)],
+)
+def test_what_xla_does_not_look_into_is_not_folded_nor_is_what_depends_on_it(through, is_folded):
+    def f(x):
+        return x + jnp.exp(through(SQUARE))
+
+    assert (" exponential(" not in jax.jit(f).lower(SQUARE).compile().as_text()) == is_folded
+    found = constant_work(jax.make_jaxpr(f)(SQUARE), embed_threshold=0).equations
+    assert [each.primitive.name for each in found] == (["neg", "exp"] if is_folded else [])
+
+
+@pytest.mark.parametrize(
+    "moved",
+    [
+        jax.device_put,
+        lambda c: checkpoint_name(c, "c"),
+        lambda c: lax.with_sharding_constraint(c, jax.sharding.SingleDeviceSharding(DEVICE)),
+    ],
+    ids=["device_put", "checkpoint_name", "sharding_constraint"],
+)
+def test_what_only_names_or_places_a_captured_array_is_no_work(moved):
+    closed = jax.make_jaxpr(lambda x: x + moved(SQUARE))(SQUARE)
+    found = constant_work(closed, embed_threshold=0)
+    assert (found.equations, equations_at_work(closed)[0]) == ((), {"add": 1})
