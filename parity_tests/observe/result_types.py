@@ -5,10 +5,11 @@ A tree may hold functions and other objects, which it prints by their addresses.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -77,7 +78,11 @@ def _of_tree(tree: Any) -> Number:
 
 
 def _of_static(value: Any) -> Number:
-    """Return the number of some static data; an object that prints no address is what it prints."""
+    """Return the number of some static data.
+
+    An object that prints no address is what it prints; another is all that it holds, if that is
+    known.
+    """
     if _is_of_package(value):
         return number("named", name_of(value))
     if type(value) in (tuple, list):
@@ -99,9 +104,25 @@ def _of_static(value: Any) -> Number:
         return number("value", encoded(value))
     except UndecidedError:
         text = repr(value)
-        if without_addresses(text) != text:
+        if without_addresses(text) == text:
+            return number("text", name_of(type(value)), text)
+        parts = _parts_of(value)
+        if parts is None:
             raise
-        return number("text", name_of(type(value)), text)
+        return number("parts", name_of(type(value)), *map(_of_static, parts))
+
+
+def _parts_of(value: Any) -> Sequence[Any] | None:
+    """Return all that a record or a mapping holds; None for any other object."""
+    if isinstance(value, Mapping):
+        return [dict(value)]
+    own = getattr(value, "__dict__", {})
+    if isinstance(value, tuple):
+        return None if own else tuple(value)
+    if isinstance(value, type) or not dataclasses.is_dataclass(value):
+        return None
+    names = [each.name for each in dataclasses.fields(value)]
+    return [getattr(value, name) for name in names] if own.keys() <= set(names) else None
 
 
 def _is_of_package(value: Any) -> bool:

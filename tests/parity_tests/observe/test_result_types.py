@@ -1,6 +1,8 @@
 """Types of a program: what the tree of its results holds is numbered, and its address is not."""
 
 import functools
+import types
+from collections import namedtuple
 from dataclasses import dataclass
 
 import jax
@@ -16,6 +18,20 @@ from parity_tests.observe.result_types import digest_of_tree, types_of
 class State:
     a: object
     held: object
+
+
+@dataclass
+class Record:
+    held: object
+
+
+def record_with_more(factor):
+    record = Record(times(factor))
+    record.more = 1
+    return record
+
+
+Transformation = namedtuple("Transformation", ["init", "update"])
 
 
 class Layer:
@@ -50,6 +66,9 @@ def linear(factor):
         (functools.partial(times(2), 1), functools.partial(times(2), 1)),
         ({"f": times(np.arange(3))}, {"f": times(np.arange(3))}),
         (Layer().call, Layer().call),
+        (Record(times(2)), Record(times(2))),
+        (Transformation(times(2), 1), Transformation(times(2), 1)),
+        (types.MappingProxyType({"f": times(2)}), types.MappingProxyType({"f": times(2)})),
         (linear(2.0).jaxpr, linear(2.0).jaxpr),
         (linear(np.arange(9.0)).jaxpr, linear(np.arange(9.0)).jaxpr),
         (linear(np.arange(9.0)), linear(np.arange(9.0))),
@@ -67,6 +86,9 @@ def test_two_of_one_code_have_one_text_and_one_digest(one, two):
     [
         (times(2), times(3)),
         (lambda x: x + 1, lambda x: x + 2),
+        (Record(times(2)), Record(times(3))),
+        (Transformation(times(2), 1), Transformation(times(3), 1)),
+        (types.MappingProxyType({"f": times(2)}), types.MappingProxyType({"f": times(3)})),
         (linear(np.arange(9.0)), linear(np.arange(9.0) + 1)),
     ],
 )
@@ -78,7 +100,10 @@ def test_what_differs_has_another_digest_where_it_is_printed_alike(one, two):
     assert text == other_text
 
 
-@pytest.mark.parametrize("held", [object(), times(object()), (1, [jax.jit(times(2))])])
+@pytest.mark.parametrize(
+    "held",
+    [object(), times(object()), (1, [jax.jit(times(2))]), Record(object()), record_with_more(2)],
+)
 def test_what_has_no_rule_and_prints_its_address_has_no_digest(held):
     text, digest, why_not = results(held)
     assert digest == ""
