@@ -49,6 +49,12 @@ FOUND = {
         "def key(atom):\n    if isinstance(atom, core.Literal):\n"
         "        return hash(atom.val)  # <-",
         "def number(v: core.Literal): return v.val.item()  # <-",
+        "def number(v): return float(v.val) if type(v) is core.Literal else None  # <-",
+        "def number(v):\n    if type(v) != core.Literal: return None\n"
+        "    return float(v.val)  # <-",
+        "def values(eqn): return {v.val for v in eqn.invars if type(v) is core.Literal}  # <-",
+        "def names(eqn):\n"
+        "    return {v.val: v for v in eqn.invars if isinstance(v, core.Literal)}  # <-",
     ],
     "CP105": [
         "def folds(eqn): return all(isinstance(v, core.Literal) for v in eqn.invars)  # <-",
@@ -311,6 +317,8 @@ SILENT = {
         "from typing import Literal\ndef g(v: Literal['a']): return float(v.val)",
         "def g(node): return float(node.val)",
         "import ast\ndef g(v):\n    if isinstance(v, ast.Literal): return int(v.val)",
+        "import ast\ndef g(v): return int(v.val) if type(v) is ast.Literal else 0",
+        "def g(eqn): return {v: v.val for v in eqn.invars if type(v) is core.Literal}",
     ],
     "CP105": [
         "def g(eqn): return [v for v in eqn.invars if not isinstance(v, core.Literal)]",

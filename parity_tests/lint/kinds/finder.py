@@ -68,15 +68,24 @@ class Indexes:
 
     @cached_property
     def asked(self) -> dict[tuple[cst.CSTNode | None, str], list[cst.CSTNode]]:
-        """The classes that `isinstance` asks for, by function and name."""
+        """The classes that `isinstance(x, C)` and `type(x) is C` ask for, by function and name."""
         found: dict[tuple[cst.CSTNode | None, str], list[cst.CSTNode]] = defaultdict(list)
         for call in self.module.nodes(cst.Call):
-            if dotted_tail(call.func) == "isinstance" and len(call.args) == 2:
-                subject, classes = (each.value for each in call.args)
-                if isinstance(subject, cst.Name):
-                    function = self.module.enclosing(call, cst.FunctionDef, cst.Lambda)
-                    found[function, subject.value].append(classes)
+            subject = call.args[0].value if call.args else None
+            classes = self._classes(call)
+            if isinstance(subject, cst.Name) and classes is not None:
+                function = self.module.enclosing(call, cst.FunctionDef, cst.Lambda)
+                found[function, subject.value].append(classes)
         return found
+
+    def _classes(self, call: cst.Call) -> cst.CSTNode | None:
+        """Return the classes that a call of `isinstance` or `type` asks for."""
+        name, asks = dotted_tail(call.func), self.module.parent(call)
+        if name == "isinstance" and len(call.args) == 2:
+            return call.args[1].value
+        if name == "type" and isinstance(asks, cst.Comparison) and asks.left is call:
+            return asks.comparisons[0].comparator
+        return None
 
     @cached_property
     def attributes(self) -> dict[tuple[cst.ClassDef, str], list[cst.CSTNode]]:

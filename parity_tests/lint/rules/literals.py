@@ -57,7 +57,8 @@ def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
         return "a Literal's value is taken for true or false"
     if isinstance(parent, cst.If | cst.While):
         return "a Literal's value is taken for true or false"
-    return ""
+    is_key = isinstance(parent, cst.DictComp) and parent.key is node
+    return "a Literal's value is hashed" if is_key or isinstance(parent, cst.SetComp) else ""
 
 
 def _is_identity(kinds: Kinds, node: cst.Attribute) -> bool:
