@@ -77,6 +77,10 @@ def _of_tree(tree: Any) -> Number:
     return number("node", name_of(kind), _of_static(static), *map(_of_tree, tree.children()))
 
 
+# Where `jax.experimental.checkify` met a check: it says nothing of what is computed.
+_TRACEBACK = "jaxlib._jax.Traceback"
+
+
 def _of_static(value: Any) -> Number:
     """Return the number of some static data.
 
@@ -100,6 +104,8 @@ def _of_static(value: Any) -> Number:
         return number("jaxpr", number_jaxpr(_closed(value)).digest)
     if isinstance(value, types.FunctionType):
         return number("function", encoded(value))
+    if name_of(type(value)) == _TRACEBACK:
+        return number("traceback")
     try:
         return number("value", encoded(value))
     except UndecidedError:

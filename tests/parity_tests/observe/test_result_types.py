@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental import checkify
 
 from parity_tests.observe.result_types import digest_of_tree, types_of
 
@@ -118,3 +119,21 @@ def test_an_object_that_prints_no_address_is_what_it_prints():
 
 def test_a_tree_of_tuples_lists_and_dicts_needs_no_digest():
     assert digest_of_tree(jax.tree.structure({"a": (1, [2, None])})) == ("", "")
+
+
+def error(text):
+    """Return the digest of the error that a check makes, without the number that it is given."""
+
+    def f(x):
+        checkify.check(x > 0, text)
+
+    returned, _ = jax.eval_shape(checkify.checkify(f), 1.0)
+    [made] = jax.tree.structure(returned).node_data()[1].values()
+    return digest_of_tree(made)
+
+
+def test_an_error_of_checkify_is_what_it_says_and_not_where_it_was_made():
+    digest, why_not = error("not positive")
+    assert digest, why_not
+    assert error("not positive") == (digest, "")
+    assert error("negative")[0] not in ("", digest)
