@@ -59,9 +59,13 @@ class NumberedSteps(Row):
 
 
 class NumberedForms(Row):
-    """The operations of each form of a program that was asked for, in this order."""
+    """The operations of each form of a program that was asked for, in this order.
+
+    `types` are those of its arguments and results, as its observation has them.
+    """
 
     forms: tuple[NumberedSteps, ...]
+    types: str = ""
 
 
 class ModuleEvaluated(Row):

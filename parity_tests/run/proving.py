@@ -96,9 +96,12 @@ def prove(
             ask = partial(detect_alone, collected.job(number), folder, options.limits)
             hazards = hazards_told(found, detects, ask)
             row = _row(listed, found.get(before), found.get(after), hazards)
-            if any(each.answer == "parted" for each in row.claims):
+            if any(each.answer in _APART for each in row.claims):
                 progress(number, len(collected.programs), f"where {listed.name} parts")
-                asked = Apart(collected.job(number), (before, after), folder / str(number), options)
+                asked = Apart(
+                    collected.job(number), (before, after), folder / str(number), options,
+                    types=(_types(found[before]), _types(found[after])),
+                )  # fmt: skip
                 row = asked.looked_into(row)
             programs.append(row)
         return Proofs(
@@ -107,6 +110,11 @@ def prove(
             sides=(before, after),
             programs=tuple(programs),
         )
+
+
+def _types(recorded: Recorded) -> str:
+    numbers = recorded.observation.numbers
+    return numbers.types if numbers else ""
 
 
 # Failures that say nothing of the forms, and what helps.
@@ -233,6 +241,8 @@ _TO_EVALUATE = 10.0
 class Apart:
     """A program whose forms part; `folder` is for the processes that look into it.
 
+    `types` are those that it had in both forms, where they are known.
+
     Example::
 
         Apart(job, ("jax-legacy", "jax-simplified"), folder, options).looked_into(row)
@@ -242,6 +252,7 @@ class Apart:
     sides: Sides
     folder: Path
     options: CampaignOptions
+    types: tuple[str, str] | None = None
 
     def looked_into(self, row: ProvedProgram) -> ProvedProgram:
         """Return a row with the place of each claim whose forms part, and what they evaluate to."""
@@ -266,6 +277,9 @@ class Apart:
         )
         if isinstance(before, Lost) or isinstance(after, Lost):
             return tuple(claims)
+        if self.types not in (None, (before.types, after.types)):
+            said = {"answer": "undecided", "reason": _NOT_REPEATED}
+            return tuple(each.model_copy(update=said) if each in apart else each for each in claims)
         placed = map(_placed, apart, before.forms, after.forms)
         return tuple(next(placed) if each in apart else each for each in claims)
 

@@ -330,7 +330,7 @@ def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedForms:
             forms.append(NumberedSteps(none=str(error)))
         else:
             forms.append(NumberedSteps(digest=digest, steps=tuple(numbers.steps_of(found))))
-    return NumberedForms(forms=tuple(forms))
+    return NumberedForms(forms=tuple(forms), types=numbers.numbers_of(lowered).types)
 
 
 def evaluate_module(request: protocol.EvaluateModule, desk: Desk) -> ModuleEvaluated:

@@ -94,3 +94,49 @@ def test_a_program_of_several_jitted_functions_is_not_evaluated(looked_into):
         "proved"
     )
     assert looked_into(reservations=(why,)) == ([], Evaluated(why_not=why))
+
+
+# JAX traces a program once more on one side, once a program has read jaxprs.
+COUNTED = """
+import functools, itertools
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from parity_tests import program
+
+numbers = itertools.count()
+table = jnp.arange(16.0)
+given = (jnp.ones(16),)
+
+
+@functools.partial(jax.tree_util.register_dataclass, data_fields=["a"], meta_fields=["number"])
+@dataclass
+class State:
+    a: object
+    number: int
+
+
+@program(args=given)
+def reads(x):
+    return State(x, len(jax.make_jaxpr(lambda y: y * table)(x).consts))
+
+
+@program(args=given)
+def first(x):
+    return State(x * table, next(numbers))
+
+
+@program(args=given)
+def second(x):
+    return State(x * table, next(numbers))
+"""
+
+
+def test_a_tree_that_counts_what_ran_before_it_is_not_refuted(tmp_path):
+    (tmp_path / "counted.py").write_text(COUNTED)
+    found = proving.prove([str(tmp_path / "counted.py")], CampaignOptions(sides=SIDES))
+    reads, _, second = found.programs
+    assert (reads.answer, second.answer) == ("refuted", "undecided")
+    [reason] = {each.reason for each in second.claims}
+    assert reason.startswith("it is another program each time that it is built")
