@@ -119,16 +119,26 @@ def _of_static(value: Any) -> Number:
 
 
 def _parts_of(value: Any) -> Sequence[Any] | None:
-    """Return all that a record or a mapping holds; None for any other object."""
-    if isinstance(value, Mapping):
-        return [dict(value)]
+    """Return all that a record or a mapping holds; None for any other object.
+
+    A mapping may keep its items and their hash in attributes; with others it is unknown.
+    """
     own = getattr(value, "__dict__", {})
+    if isinstance(value, Mapping):
+        others = (each for name, each in own.items() if name != "_hash")
+        return [dict(value)] if all(_has_the_items_of(value, each) for each in others) else None
     if isinstance(value, tuple):
         return None if own else tuple(value)
     if isinstance(value, type) or not dataclasses.is_dataclass(value):
         return None
     names = [each.name for each in dataclasses.fields(value)]
     return [getattr(value, name) for name in names] if own.keys() <= set(names) else None
+
+
+def _has_the_items_of(mapping: Mapping[Any, Any], other: Any) -> bool:
+    if not isinstance(other, Mapping) or other.keys() != mapping.keys():
+        return False
+    return all(other[key] is mapping[key] for key in other)
 
 
 def _is_of_package(value: Any) -> bool:

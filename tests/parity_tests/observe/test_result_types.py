@@ -2,7 +2,7 @@
 
 import functools
 import types
-from collections import namedtuple
+from collections import UserDict, namedtuple
 from dataclasses import dataclass
 
 import jax
@@ -30,6 +30,13 @@ def record_with_more(factor):
     record = Record(times(factor))
     record.more = 1
     return record
+
+
+def items_with_more(items, **more):
+    """A mapping that keeps its items in an attribute, and has others; two are equal by items."""
+    mapping = UserDict(items)
+    vars(mapping).update(more)
+    return mapping
 
 
 Transformation = namedtuple("Transformation", ["init", "update"])
@@ -70,6 +77,8 @@ def linear(factor):
         (Record(times(2)), Record(times(2))),
         (Transformation(times(2), 1), Transformation(times(2), 1)),
         (types.MappingProxyType({"f": times(2)}), types.MappingProxyType({"f": times(2)})),
+        (UserDict({"f": times(2)}), UserDict({"f": times(2)})),
+        (items_with_more({"f": times(2)}, _hash=1), items_with_more({"f": times(2)}, _hash=2)),
         (linear(2.0).jaxpr, linear(2.0).jaxpr),
         (linear(np.arange(9.0)).jaxpr, linear(np.arange(9.0)).jaxpr),
         (linear(np.arange(9.0)), linear(np.arange(9.0))),
@@ -90,6 +99,7 @@ def test_two_of_one_code_have_one_text_and_one_digest(one, two):
         (Record(times(2)), Record(times(3))),
         (Transformation(times(2), 1), Transformation(times(3), 1)),
         (types.MappingProxyType({"f": times(2)}), types.MappingProxyType({"f": times(3)})),
+        (UserDict({"f": times(2)}), UserDict({"f": times(3)})),
         (linear(np.arange(9.0)), linear(np.arange(9.0) + 1)),
     ],
 )
@@ -103,7 +113,15 @@ def test_what_differs_has_another_digest_where_it_is_printed_alike(one, two):
 
 @pytest.mark.parametrize(
     "held",
-    [object(), times(object()), (1, [jax.jit(times(2))]), Record(object()), record_with_more(2)],
+    [
+        object(),
+        times(object()),
+        (1, [jax.jit(times(2))]),
+        Record(object()),
+        record_with_more(2),
+        items_with_more({"f": times(2)}, more=1),
+        items_with_more({"f": times(2)}, more={"f": times(3)}),
+    ],
 )
 def test_what_has_no_rule_and_prints_its_address_has_no_digest(held):
     text, digest, why_not = results(held)
