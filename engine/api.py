@@ -190,7 +190,7 @@ def make_jaxpr(
     constants = parse_side(constants)
     make = _jax_make_jaxpr(fun, static_argnums, axis_env, return_shape)
 
-    @functools.wraps(fun)
+    @functools.wraps(make)  # its name and module, of which the latter is JAX's
     @jax_internals.api_boundary
     def traced(*args: Any, **kwargs: Any) -> Any:
         pipeline = pipeline_of(side_now(constants))
@@ -200,7 +200,6 @@ def make_jaxpr(
         closed_jaxpr = snapshot(pipeline.normalize(closed_jaxpr))
         return (closed_jaxpr, *shape) if return_shape else closed_jaxpr
 
-    traced.__name__, traced.__qualname__ = make.__name__, make.__qualname__
     return traced
 
 

@@ -409,7 +409,8 @@ def test_make_jaxpr_is_named_as_jax_names_it(table):
 
     for fun in (abs, Odd(), functools.partial(Odd())):
         ours, stock = engine.make_jaxpr(fun), jax.make_jaxpr(fun)
-        assert (ours.__name__, ours.__qualname__) == (stock.__name__, stock.__qualname__)
+        for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+            assert getattr(ours, name) == getattr(stock, name)
         ours(1.0)
 
 
