@@ -183,8 +183,7 @@ class Lowered(jax.stages.Lowered):
     @property
     def in_avals(self) -> Any:
         """The avals of the user's arguments, as a tree."""
-        # JAX's own property counts const args as arguments and fails on them (jax 0.10.2).
-        return jax.tree.map(jax_internals.aval_of, self.args_info)
+        return jax_internals.types_of_arguments(self)
 
     def compile(
         self,

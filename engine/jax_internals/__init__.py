@@ -134,7 +134,6 @@ from engine.jax_internals.source_info import (
 from engine.jax_internals.stages import (
     argument_info,
     argument_types_of,
-    aval_of,
     call_exported,
     call_params,
     can_be_exported,
@@ -145,6 +144,7 @@ from engine.jax_internals.stages import (
     replace_const_args,
     tangent_aval,
     types_beside,
+    types_of_arguments,
     with_jaxpr,
 )
 from engine.jax_internals.tracing import (

@@ -34,9 +34,16 @@ def types_beside(stage: Any) -> tuple[Any, Any]:
     return stage._in_types, stage._out_types
 
 
-def aval_of(argument: Any) -> Any:
-    """Return the aval in an `ArgInfo`, whose public `shape` and `dtype` leave out the rest."""
-    return argument._aval
+def types_of_arguments(lowered: Any) -> Any:
+    """Return the avals of the arguments in `args_info`, as its tree, with those of unused ones.
+
+    JAX's own `Lowered.in_avals` counts const args as arguments and fails on them (jax 0.10.2).
+    """
+    how, tree = lowered._lowering.compile_args, lowered.in_tree
+    avals = how["all_args_info"].in_avals
+    passed, first = iter(how["global_in_avals"]), len(avals) - tree.num_leaves
+    found = [next(passed) if n in how["kept_var_idx"] else aval for n, aval in enumerate(avals)]
+    return tree.unflatten(found[first:])
 
 
 def lowering_of(lowered: Any) -> Any:

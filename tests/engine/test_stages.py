@@ -103,6 +103,21 @@ def test_unused_arguments_are_described_too(side, table):
     np.testing.assert_array_equal(compiled(jnp.ones(3), 1.0), 1.0 + table)
 
 
+def test_types_of_arguments_have_the_shardings_that_they_are_lowered_with(side, table):
+    """JAX's `test_in_aval_matches_in_sharding`, with an array that is captured."""
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Explicit,))
+    spec = jax.sharding.PartitionSpec("x")
+    with jax.set_mesh(mesh):
+        jitted = engine.jit(
+            lambda unused, x: x * table.sum(), in_shardings=(spec, spec), constants=side
+        )
+        lowered = jitted.lower(np.arange(4), np.arange(8))
+    for stage in (lowered, lowered.compile()):
+        unused, used = stage.in_avals[0]
+        assert unused.shape == (4,)
+        assert used.sharding == jax.sharding.NamedSharding(mesh.abstract_mesh, spec)
+
+
 def test_analyses(stages, side, table):
     _, lowered, compiled = stages
     assert lowered.cost_analysis()["flops"] > 0
