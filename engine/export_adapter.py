@@ -15,7 +15,7 @@ from jax.extend.core import jaxpr_as_fun
 from engine import jax_internals
 from engine.artifacts.hoisted_export import HeldConstant, HoistedExport, Inputs
 from engine.configuration.settings import embedded_constants_max_bytes
-from engine.ir.jaxprs import ClosedJaxpr, constant_key
+from engine.ir.jaxprs import ClosedJaxpr, constant_key, values_in
 from engine.runtime.lowering import lower_traced
 from engine.stages import Lowered, Traced
 
@@ -46,6 +46,11 @@ class ExportAdapter(jax.stages.Wrapped):
             raise ValueError(
                 "the function to be exported must be the result of engine.jit, or jax.export "
                 f"exports it: {self._jitted}"
+            )
+        if any(map(jax_internals.is_reference, values_in(self.traced.jaxpr))):
+            raise NotImplementedError(
+                f"`{self.fun_name}` captures a mutable reference (jax.new_ref), and an export "
+                "cannot contain its state; pass the array that it holds as an argument"
             )
         return self if self._hoist_constants else self.traced
 

@@ -293,6 +293,19 @@ def test_an_export_of_a_function_that_donates_holds_no_copies():
     assert not table.is_deleted()
 
 
+@pytest.mark.parametrize("hoist", [False, True])
+def test_a_captured_reference_is_refused_by_name(hoist):
+    reference = jax.new_ref(jnp.zeros(9))
+    inner = jax.jit(lambda x: x + reference[...])
+
+    def reads(x):
+        return inner(x)
+
+    to_export = export.export(engine.jit(reads, constants="simplified"), hoist_constants=hoist)
+    with pytest.raises(NotImplementedError, match="`reads` captures a mutable reference"):
+        to_export(1.0)
+
+
 def test_the_legacy_side_has_nothing_to_hoist(table):
     jitted = engine.jit(lambda x: x @ table, constants="legacy")
     with pytest.raises(ValueError, match="needs the simplified pipeline"):
