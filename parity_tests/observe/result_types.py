@@ -9,7 +9,7 @@ import dataclasses
 import functools
 import sys
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -125,8 +125,7 @@ def _parts_of(value: Any) -> Sequence[Any] | None:
     """
     own = getattr(value, "__dict__", {})
     if isinstance(value, Mapping):
-        others = (each for name, each in own.items() if name != "_hash")
-        return [dict(value)] if all(_has_the_items_of(value, each) for each in others) else None
+        return [dict(value)] if all(_is_told_by(value, each) for each in own.values()) else None
     if isinstance(value, tuple):
         return None if own else tuple(value)
     if isinstance(value, type) or not dataclasses.is_dataclass(value):
@@ -135,10 +134,13 @@ def _parts_of(value: Any) -> Sequence[Any] | None:
     return [getattr(value, name) for name in names] if own.keys() <= set(names) else None
 
 
-def _has_the_items_of(mapping: Mapping[Any, Any], other: Any) -> bool:
-    if not isinstance(other, Mapping) or other.keys() != mapping.keys():
-        return False
-    return all(other[key] is mapping[key] for key in other)
+def _is_told_by(mapping: Mapping[Any, Any], own: Any) -> bool:
+    """Say whether an attribute of a mapping is its items, or their hash, which may not be known."""
+    if isinstance(own, Mapping):
+        return own.keys() == mapping.keys() and all(own[key] is mapping[key] for key in own)
+    return own is None or (
+        isinstance(own, int) and isinstance(mapping, Hashable) and own == hash(mapping)
+    )
 
 
 def _is_of_package(value: Any) -> bool:
