@@ -73,12 +73,13 @@ def _stand_between(answers, stdin, log):
         with socket.socket(fileno=answers) as connection, contextlib.suppress(BrokenPipeError):
             for each in (stdin, log):
                 os.close(each)
-            connection.sendall(process.to_bytes(4, "little"))
             status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
             connection.sendall(status.to_bytes(4, "little", signed=True))
         os._exit(0)
     os.setsid()
-    os.close(answers)
+    # Told by the process itself: who asks may kill its group at once, and there is none before.
+    with socket.socket(fileno=answers) as connection, contextlib.suppress(BrokenPipeError):
+        connection.sendall(os.getpid().to_bytes(4, "little"))
     for stream, file in enumerate((stdin, log, log)):
         os.dup2(file, stream)
     for each in (stdin, log):
