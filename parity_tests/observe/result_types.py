@@ -19,7 +19,7 @@ from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.observe.calls import without_addresses
-from parity_tests.proof.encodings import encoded, name_of
+from parity_tests.proof.encodings import encoded, is_of_jax, name_of
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.numbers import Number, UndecidedError, number
 
@@ -77,10 +77,6 @@ def _of_tree(tree: Any) -> Number:
     return number("node", name_of(kind), _of_static(static), *map(_of_tree, tree.children()))
 
 
-# Where `jax.experimental.checkify` met a check: it says nothing of what is computed.
-_TRACEBACK = "jaxlib._jax.Traceback"
-
-
 def _of_static(value: Any) -> Number:
     """Return the number of some static data.
 
@@ -104,8 +100,10 @@ def _of_static(value: Any) -> Number:
         return number("jaxpr", number_jaxpr(_closed(value)).digest)
     if isinstance(value, types.FunctionType):
         return number("function", encoded(value))
-    if name_of(type(value)) == _TRACEBACK:
-        return number("traceback")
+    if type(value).__name__ == "Traceback" and is_of_jax(type(value)):
+        return number(
+            "traceback"
+        )  # where checkify met a check: it says nothing of what is computed
     try:
         return number("value", encoded(value))
     except UndecidedError:
