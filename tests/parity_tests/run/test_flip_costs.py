@@ -45,8 +45,8 @@ def test_the_largest_price_is_first_and_drift_is_last(rows):
     assert row.flip.outcome == PRICE
     assert [each.kind for each in (reasons[0], reasons[-1])] == ["time", "outputs"]
     assert re.fullmatch(
-        r"closure: \S*costs.py:\d+ \([\d.]+ KiB of results\): each call takes [\d,.]+x as long: "
-        r"XLA no longer folds `dot_general` and \d more → "
+        r"closure: \S*costs.py:\d+ \([\d.]+ MiB of results\): each call takes [\d,.]+x as long: "
+        r"XLA no longer folds `sin` and \d+ more → "
         r'engine\.jit\(f, precompute_constants="auto"\) computes them once, .*',
         headline([rows[name] for name in ("other_words", "closure")]).first,
     )

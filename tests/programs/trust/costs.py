@@ -19,13 +19,18 @@ def _flipped():
     return jax.config.jax_use_simplified_jaxpr_constants
 
 
-@program(args=(np.float32(2.0),))
-def folded_call(x):
-    """Milliseconds of work that XLA does while it compiles, before a flip."""
+def _milliseconds_of_work():
+    """Return True, after work on a captured array that has the same bits where XLA folds it."""
     work = LARGE
     for _ in range(8):
         work = jnp.cos(jnp.sin(work))
-    return x * (work.max() > 0.5)  # so it has the same bits when XLA folds it
+    return work.max() > 0.5
+
+
+@program(args=(np.float32(2.0),))
+def folded_call(x):
+    """All work is on a captured array: XLA does it while it compiles, before a flip."""
+    return x * _milliseconds_of_work()
 
 
 ROWS = jnp.asarray(RANDOM.random((128, 128), np.float32))
@@ -33,9 +38,9 @@ ROWS = jnp.asarray(RANDOM.random((128, 128), np.float32))
 
 @program(args=(np.linspace(0.1, 1.0, 128, dtype=np.float32),))
 def closure(x):
-    """A model that does all its work on what it captured, and rounds otherwise if XLA folds it."""
+    """A model that does all its work on what it captured, and rounds otherwise if folded."""
     steps = jnp.cumsum(jnp.tanh(ROWS), axis=0)
-    return (steps.T @ jnp.sin(steps)) @ x
+    return (steps.T @ jnp.sin(steps)) @ x * _milliseconds_of_work()
 
 
 @program(args=(np.asarray(LARGE),))
