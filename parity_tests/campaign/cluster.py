@@ -22,7 +22,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -330,7 +330,8 @@ def connected(address: str, patience: float = PATIENCE_SECONDS) -> Iterator[Clie
         with warnings.catch_warnings(action="ignore", category=ResourceWarning):
             gc.collect()
         try:
-            asyncio.run(_greet(address, patience))
+            with ThreadPoolExecutor(1) as apart:  # a notebook runs an event loop in its own thread
+                apart.submit(lambda: asyncio.run(_greet(address, patience))).result()
             client = Client(address, timeout=patience, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:  # the last, where TLS is not set up
             raise ClusterError(

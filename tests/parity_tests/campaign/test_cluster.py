@@ -1,5 +1,6 @@
 """A cluster of separate processes: whatever is lost on it, each program is in the store once."""
 
+import asyncio
 import contextlib
 import importlib
 import logging
@@ -353,6 +354,14 @@ def test_an_address_that_is_none_is_refused_with_one(address, capfd):
 def test_an_address_may_be_written_in_several_ways(address):
     with pytest.raises(ClusterError, match="no scheduler at"), connected(address, 0.5):
         pass
+
+
+def test_a_cluster_may_be_asked_within_an_event_loop_as_in_a_notebook():
+    async def cell():
+        with pytest.raises(ClusterError, match="no scheduler at"), connected("127.0.0.1:1", 0.5):
+            pass
+
+    asyncio.run(cell())
 
 
 def test_what_listens_and_says_nothing_is_not_waited_for():
