@@ -53,8 +53,8 @@ from reports.rows.claims import Answer, Claim, Evaluated, answer_of
 from reports.rows.proofs import Proofs, ProvedProgram
 
 _NOT_REPEATED = (
-    "it is another program each time that it is built, without a flip as well: seed its random "
-    "numbers, and prove it again"
+    "it is another program each time that it is built, without a flip as well: let nothing but its "
+    "source decide it (no unseeded random numbers, no count of earlier calls), and prove it again"
 )
 # As the text of the stack and the random bytes that Equinox's `error_if` holds.
 _HOLDS_ANOTHER = "a callback holds another value each time that it is built, without a flip as well"

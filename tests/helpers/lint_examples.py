@@ -55,6 +55,8 @@ FOUND = {
         "def values(eqn): return {v.val for v in eqn.invars if type(v) is core.Literal}  # <-",
         "def names(eqn):\n"
         "    return {v.val: v for v in eqn.invars if isinstance(v, core.Literal)}  # <-",
+        "cache = {}\ndef keep(v: core.Literal): cache[v.val] = v  # <-",
+        "cache = {}\ndef kept(v: core.Literal): return cache.get(v.val)  # <-",
     ],
     "CP105": [
         "def folds(eqn): return all(isinstance(v, core.Literal) for v in eqn.invars)  # <-",
@@ -319,6 +321,7 @@ SILENT = {
         "import ast\ndef g(v):\n    if isinstance(v, ast.Literal): return int(v.val)",
         "import ast\ndef g(v): return int(v.val) if type(v) is ast.Literal else 0",
         "def g(eqn): return {v: v.val for v in eqn.invars if type(v) is core.Literal}",
+        "def g(table, v: core.Literal): return table[v.val]",
     ],
     "CP105": [
         "def g(eqn): return [v for v in eqn.invars if not isinstance(v, core.Literal)]",

@@ -46,9 +46,9 @@ def literal_as_scalar(kinds: Kinds) -> Iterator[Match]:
 def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
     parent = kinds.module.parent(node)
     call = kinds.module.parent(parent) if parent is not None else None
-    if isinstance(parent, cst.Arg) and isinstance(call, cst.Call):
-        name = dotted_tail(call.func)
-        return f"{name}() of a Literal's value" if name in _SCALAR else ""
+    name = dotted_tail(call.func) if isinstance(call, cst.Call) else ""
+    if isinstance(parent, cst.Arg) and name in _SCALAR:
+        return f"{name}() of a Literal's value"
     if isinstance(parent, cst.Attribute) and parent.attr.value in ("item", "__hash__"):
         return f".{parent.attr.value}() of a Literal's value"
     if isinstance(parent, cst.Comparison | cst.ComparisonTarget) and not _is_identity(kinds, node):
@@ -57,8 +57,7 @@ def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
         return "a Literal's value is taken for true or false"
     if isinstance(parent, cst.If | cst.While):
         return "a Literal's value is taken for true or false"
-    is_key = isinstance(parent, cst.DictComp) and parent.key is node
-    return "a Literal's value is hashed" if is_key or isinstance(parent, cst.SetComp) else ""
+    return "a Literal's value is hashed" if _is_key(kinds.module, node) else ""
 
 
 def _is_identity(kinds: Kinds, node: cst.Attribute) -> bool:
