@@ -155,7 +155,7 @@ def const_operands(params: dict[str, Any], count: int) -> dict[str, Any]:
 
 
 def options_of(params: dict[str, Any]) -> tuple[str, ...]:
-    """Return which options for shardings, layouts and the compiler a jit equation was given.
+    """Return which options a jit equation was given, but for donation, inlining and its name.
 
     Example::
 
@@ -165,7 +165,8 @@ def options_of(params: dict[str, Any]) -> tuple[str, ...]:
     given = [
         each for each in places if any(not (v is None or v is UNSPECIFIED) for v in params[each])
     ]
-    return (*given, *(["compiler_options"] if params["compiler_options_kvs"] else []))
+    others = {"compiler_options": "compiler_options_kvs", "keep_unused": "keep_unused"}
+    return (*given, *(name for name, param in others.items() if params[param]))
 
 
 def without_arguments(

@@ -29,8 +29,8 @@ class Execution:
     - `run_on(side, operands)`: execute it on a side with other operands of the same types.
     - `is_one_program()`: whether both sides execute the same lowered program, because the function
       captured nothing that one of them inlines and the other hoists.
-    - `options()`: the names of the options of `jax.jit` that it was given, of those for shardings,
-      for layouts and for the compiler.
+    - `options()`: the names of the options of `jax.jit` that it was given, but for donation,
+      inlining and its name.
     """
 
     side: Side

@@ -341,5 +341,6 @@ def make_donating_call(lowered: Lowered) -> None:
     closed = replace_captured(expanded_on_leaves(lowered.traced), copy_of)
     # Without the signature of the user's function, which takes trees: this one takes their leaves.
     fun = core.jaxpr_as_fun(closed)
-    jitted = jitted_on(fun, lowered.built.side, donate_argnums=tuple(numbers))
+    keeps = bool(lowered.built.own.options.get("keep_unused"))
+    jitted = jitted_on(fun, lowered.built.side, donate_argnums=tuple(numbers), keep_unused=keeps)
     jax.block_until_ready(jitted(*map(copy_of, lowered.built.inputs)))

@@ -30,6 +30,7 @@ ANYWHERE = jnp.arange(64.0) + 2
 SHARDED = jax.device_put(np.arange(64, dtype=np.float32), NamedSharding(MESH, PartitionSpec("x")))
 REPLICATED = jax.device_put(np.ones(64, np.float32), NamedSharding(MESH, PartitionSpec()))
 X = np.ones(64, np.float32)
+STATED = jax.sharding.SingleDeviceSharding(SECOND)
 
 
 def aligned():
@@ -78,6 +79,11 @@ def donates(captured, argument):
     return lambda: (jax.jit(lambda x: x + captured, donate_argnums=0), (argument,))
 
 
+def donates_unread(captured, **options):
+    function = jax.jit(lambda x, y: y + captured, donate_argnums=0, **options)
+    return lambda: (function, (captured, X))
+
+
 def maps(captured):
     specs = PartitionSpec()
     mapped = jax.shard_map(lambda x: x + captured, mesh=MESH, in_specs=specs, out_specs=specs)
@@ -109,6 +115,20 @@ def states(captured):
     return lambda: (jax.jit(lambda x: x + captured, out_shardings=spec), (X,))
 
 
+def reads_one_of_two(argument, **options):
+    """A program that leaves its first argument unread."""
+    return lambda: (jax.jit(lambda x, y: y + ON_SECOND, **options), (argument, X))
+
+
+def moves(place, captured=ON_SECOND):
+    return lambda: (lambda x: jax.device_put(x, place) + captured, (X,))
+
+
+def calls_a_jit(**options):
+    inner = jax.jit(lambda y, unread: y + 1, **options)
+    return lambda: (lambda x: inner(x, x) + ON_SECOND, (X,))
+
+
 PROGRAMS = {
     "writeable": adds(WRITEABLE := aligned()),
     "writeable, in what a primitive expands to": lambda: (expanding(lambda x: x + HELD), (X,)),
@@ -125,6 +145,8 @@ PROGRAMS = {
     "donated by another on its buffer": donates(
         LENT := jnp.arange(64.0), jax.device_put(LENT, LENT.device)
     ),
+    "donated and unread": donates_unread(jnp.arange(64.0)),
+    "donated, unread and kept": donates_unread(jnp.arange(64.0), keep_unused=True),
     "an equal array donated": donates(ANYWHERE, jnp.array(ANYWHERE)),
     "captured and passed": lambda: (jax.jit(lambda x: x + ANYWHERE), (ANYWHERE,)),
     "argument elsewhere": adds_to(ON_FIRST, ON_SECOND),
@@ -132,6 +154,22 @@ PROGRAMS = {
     "argument on the same device": adds_to(ON_SECOND, ON_SECOND + 1),
     "uncommitted captured": adds_to(ON_SECOND, ANYWHERE),
     "output committed": adds_to(X, ON_SECOND),
+    "unread argument committed": reads_one_of_two(ON_SECOND),
+    "unread argument committed elsewhere": reads_one_of_two(ON_FIRST),
+    "unread argument committed and kept": reads_one_of_two(ON_SECOND, keep_unused=True),
+    "sharding of an unread argument": reads_one_of_two(X, in_shardings=(STATED, None)),
+    "sharding of a read argument": reads_one_of_two(X, in_shardings=STATED),
+    "sharding of an argument of two": lambda: (
+        jax.jit(lambda x, y: x + y + ON_SECOND, in_shardings=(None, STATED)),
+        (X, X),
+    ),
+    "moved to a device": moves(SECOND),
+    "moved to a sharding": moves(STATED),
+    "moved to a memory": moves(jax.memory.Space.Device, ON_FIRST),
+    "jit inside": calls_a_jit(),
+    "jit inside with a sharding": calls_a_jit(out_shardings=STATED),
+    "jit inside with the sharding of an unread argument": calls_a_jit(in_shardings=(None, STATED)),
+    "output committed, under a mesh": adds_to(X, ON_SECOND),
     "output sharded": adds_to(REPLICATED, SHARDED),
     "both replicated": adds_to(REPLICATED, REPLICATED + 1),
     "captured apart from a shard_map": maps(ON_SECOND),
@@ -153,8 +191,10 @@ PROGRAMS = {
 }
 
 
-def guard_of(name):
-    """The transfer guard that a program runs under."""
+def around(name):
+    """The mesh or the transfer guard that a program runs under."""
+    if "under a mesh" in name:
+        return jax.set_mesh(Mesh(np.array([SECOND]), ("x",)))
     level = "disallow" if "guarded" in name else "log" if "logged" in name else "allow"
     return jax.transfer_guard(level)
 
@@ -163,7 +203,7 @@ def outcome(name, build):
     """The devices of the output, or the first words of what is raised."""
     fun, args = build()
     try:
-        with guard_of(name):
+        with around(name):
             result = (fun if hasattr(fun, "trace") else jax.jit(fun))(*args)
         result.block_until_ready()
     except (ValueError, jax.errors.JaxRuntimeError) as error:
@@ -190,13 +230,13 @@ def after_writing_to_the_file():
 
 def of_measurement(name, build):
     traces = hazards.MeasuredTraces()
-    with traces.watching(), guard_of(name):
+    with traces.watching(), around(name):
         measure(from_function(build, name), "jax-simplified", on_traced=traces.note)
     return sorted({h.kind for h in traces.found().hazards})
 
 
 def detected(name, build):
-    with guard_of(name):
+    with around(name):
         return sorted({h.kind for h in hazards.detect(from_function(build, name))})
 
 

@@ -93,9 +93,10 @@ def captured_and_donated(traced: TracedProgram) -> Iterator[Hazard]:
     Legacy has inlined the value. Stock simplified passes the same buffer twice, once donated, and
     XLA refuses. An array made by `jax.device_put` of the captured one may have its buffer.
     Look-alikes: another array of equal value that is donated, or the captured array passed without
-    donation; neither shares a donated buffer.
+    donation; neither shares a donated buffer. An argument that JAX drops is not donated.
     """
-    yield from _among(traced.uses, traced.donated)
+    kept = set(map(id, traced.kept))
+    yield from _among(traced.uses, [each for each in traced.donated if id(each) in kept])
     for jit in traced.donating:
         yield from _among(hoisted_uses(jit.body), jit.donated)
 

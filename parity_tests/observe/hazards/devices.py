@@ -104,12 +104,12 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
     In legacy the arguments alone decide where outputs are. In stock simplified a captured array is
     an argument too: it commits the outputs if no argument does, and may shard them. Look-alikes: an
     array that is not committed, or that is replicated beside committed arguments; a program that
-    states its devices by itself, in a `shard_map`, a constraint or the options of its `jax.jit`.
+    states a device, sharding or memory by itself, or is called under a mesh.
     """
-    if _states(traced.options, "out_shardings"):
+    outputs = _leaves(traced.options, "out_shardings")
+    if outputs and all(map(_is_sharding, outputs)):
         return
-    stated = _states(traced.options, "in_shardings") or any(stated_devices(traced.closed))
-    is_decided = stated or any(map(is_committed, traced.arguments))
+    is_decided = _commits_its_outputs(traced) or any(map(is_committed, traced.kept))
     anchor = traced.committed_devices()
     for use in traced.uses:
         value = use.array.value
@@ -119,9 +119,9 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
             yield hazard_of(
                 "placement of outputs",
                 use,
-                "no argument is committed to a device and this array is: legacy returns "
-                "uncommitted outputs on the default device, stock simplified outputs that are "
-                f"committed to {named(value.devices())}",
+                "no argument that is read is committed to a device and this array is: legacy "
+                "returns uncommitted outputs on the default device, stock simplified outputs that "
+                f"are committed to {named(value.devices())}",
                 advice("not committed" if len(value.devices()) == 1 else "sharded outputs"),
             ).model_copy(update={"commits_outputs": True})
         elif not value.sharding.is_fully_replicated and may_shard_outputs(traced.closed, value):
@@ -135,10 +135,42 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
             )
 
 
-def _states(options: Mapping[str, Any], name: str) -> bool:
-    """Say whether options of `jax.jit` state all shardings of arguments or of outputs."""
-    stated = jax.tree.leaves(options.get(name), is_leaf=lambda each: each is None)
-    return bool(stated) and all(isinstance(each, jax.sharding.Sharding) for each in stated)
+def _leaves(options: Mapping[str, Any], name: str) -> list[Any]:
+    """Return what an option of `jax.jit` states of each leaf, None where it leaves it open."""
+    return jax.tree.leaves(options.get(name), is_leaf=lambda each: each is None)
+
+
+def _commits_its_outputs(traced: TracedProgram) -> bool:
+    """Say whether JAX commits the outputs without a committed argument (jax `pxla.py`, 0.12)."""
+    of_arguments = list(map(_is_sharding, _leaves(traced.options, "in_shardings")))
+    # Where JAX drops an argument it matters which one a sharding is of, and that is not known.
+    if len(traced.kept) < len(traced.arguments) and not all(of_arguments):
+        of_arguments = []
+    return (
+        not jax.sharding.get_mesh().empty
+        or (bool(traced.kept) and any(of_arguments))
+        or any(map(_is_sharding, _leaves(traced.options, "out_shardings")))
+        or any(stated_devices(traced.closed))
+        or _states_a_place(traced.closed)
+    )
+
+
+def _is_sharding(stated: Any) -> bool:
+    return isinstance(stated, jax.sharding.Sharding)
+
+
+_PLACES = ("devices", "in_shardings", "out_shardings")  # params of `device_put` and of inner jits
+
+
+def _states_a_place(body: Any) -> bool:
+    """Say whether an equation places a value by a sharding or memory; a device commits nothing."""
+    for equation in inner(body).eqns:
+        stated = [each for name in _PLACES for each in equation.params.get(name) or ()]
+        if any(isinstance(each, (jax.sharding.Sharding, jax.memory.Space)) for each in stated):
+            return True
+        if any(_states_a_place(each.jaxpr) for each in bodies_of(equation)):
+            return True
+    return False
 
 
 # -- meshes ----------------------------------------------------------------------------------------

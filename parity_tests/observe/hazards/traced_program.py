@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -74,12 +75,19 @@ class TracedProgram:
             and is_same_program(self.closed, other.closed)
         )
 
+    @cached_property
+    def kept(self) -> tuple[Any, ...]:
+        """The arguments that JAX passes: it drops those that nothing reads; all if not known."""
+        if self.options.get("keep_unused"):
+            return self.arguments
+        return _read(self.closed.jaxpr, self.arguments)
+
     def committed_devices(self) -> set[Any]:
-        """Return the devices of the first committed argument, else of the first captured array.
+        """Return the devices of the first kept argument that is committed, else captured array.
 
         Those of an abstract mesh are not known, and none.
         """
-        values = (*self.arguments, *(use.array.value for use in self.uses))
+        values = (*self.kept, *(use.array.value for use in self.uses))
         first = next(filter(is_committed, values), None)
         if first is None or isinstance(getattr(first.sharding, "mesh", None), AbstractMesh):
             return set()
@@ -193,14 +201,27 @@ def hoisted_uses(closed: Any) -> tuple[CapturedUse, ...]:
     )
 
 
+def _read(jaxpr: Any, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return the arguments that a jaxpr without dead code reads; all if that is not known."""
+    leaves = _traced_leaves(leaves, len(jaxpr.invars)) or leaves
+    if len(leaves) != len(jaxpr.invars):
+        return leaves
+    read = {id(atom) for equation in jaxpr.eqns for atom in equation.invars}
+    read.update(map(id, jaxpr.outvars))
+    return tuple(leaf for leaf, var in zip(leaves, jaxpr.invars, strict=True) if id(var) in read)
+
+
 def _donated(leaves: tuple[Any, ...], args_info: Any) -> tuple[Any, ...]:
     infos = jax.tree.leaves(args_info, is_leaf=lambda node: hasattr(node, "donated"))
-    if len(infos) != len(leaves):
-        # Static arguments have no info. They are hashable, which arrays are not.
+    traced = _traced_leaves(leaves, len(infos))
+    return tuple(leaf for leaf, info in zip(traced, infos, strict=bool(traced)) if info.donated)
+
+
+def _traced_leaves(leaves: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """Return the leaves without static arguments, which are hashable; () if these are not known."""
+    if len(leaves) != count:
         leaves = tuple(leaf for leaf in leaves if hasattr(leaf, "dtype"))
-    if len(infos) != len(leaves):
-        return ()
-    return tuple(leaf for leaf, info in zip(leaves, infos, strict=True) if info.donated)
+    return leaves if len(leaves) == count else ()
 
 
 # -- what several detectors need -------------------------------------------------------------------

@@ -129,14 +129,18 @@ def test_an_observation_has_the_effects_of_one_call(rows):
     assert set(noted.later) == {1}
 
 
-def test_a_captured_array_that_is_donated_fails_as_the_hazard_says(own):
-    row = own["captured_and_donated"]
+@pytest.mark.parametrize(
+    ("name", "use"),
+    [("captured_and_donated", "STATE.sum()"), ("donated_and_kept_unread", "STATE * 2")],
+)
+def test_a_captured_array_that_is_donated_fails_as_the_hazard_says(own, name, use):
+    row = own[name]
     failed = {each.side: each.failure.stage for each in row.observations if each.failure}
     assert failed == {"jax-simplified": "donating call"}
     assert row.flip.outcome == DIFFERENT
     [first, *_] = row.flip.reasons
     assert "Attempt to donate a buffer which is also used" in first.what
-    assert f"own_jit.py:{line_with(OWN, 'STATE.sum()')}" in first.where
+    assert f"own_jit.py:{line_with(OWN, use)}" in first.where
     assert first.action == advice("donated")
 
 

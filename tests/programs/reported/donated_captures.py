@@ -68,6 +68,16 @@ def with_an_effect(jit):
     return jit(step, donate_argnums=0)(t)
 
 
+def kept_and_unread(jit):
+    t = table()
+    return jit(lambda x, y: y + t, donate_argnums=0, keep_unused=True)(t, 1.0)
+
+
+def unread(jit):
+    t = table()
+    return jit(lambda x, y: y + t, donate_argnums=0)(t, 1.0)
+
+
 def by_a_second_program(jit):
     t = table()
     first = jit(lambda x: x + t)

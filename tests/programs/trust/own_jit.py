@@ -19,6 +19,12 @@ def captured_and_donated(state, x):
     return state * 2 + x, STATE.sum()
 
 
+@program(args=(STATE, jnp.ones(40)))
+@functools.partial(jax.jit, donate_argnums=0, keep_unused=True)
+def donated_and_kept_unread(state, x):
+    return x, STATE * 2
+
+
 @program(args=lambda: (jnp.ones(40), jnp.ones(40)))
 @functools.partial(jax.jit, donate_argnums=0)
 def donated_alone(state, x):
