@@ -89,6 +89,11 @@ def devices_of(lowered: Any) -> tuple[Any, ...]:
     return tuple(attribute(attribute(lowered, "_lowering"), "_device_list") or ())
 
 
+def devices_in_order(sharding: Any) -> tuple[Any, ...]:
+    """Return the devices of a sharding in order, by which JAX tells whether two are compatible."""
+    return tuple(attribute(sharding, "_device_assignment"))
+
+
 def key_generator(keys: Any) -> Any:
     """Return the generator that a dtype of keys stands for: its functions and its name."""
     return attribute(keys, "_impl")

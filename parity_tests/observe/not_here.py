@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from parity_tests.jax_internals import devices_of
-from parity_tests.observe.hazards.devices import abstract_meshes, stated_meshes
+from parity_tests.observe.hazards.devices import abstract_meshes, stated_places
 from parity_tests.observe.observation_row import by_path
 from parity_tests.observe.stages import Lowered, Traced
 from reports.rows import Numbers
@@ -53,7 +53,7 @@ def _reasons(lowered: Lowered) -> Iterator[str]:
         noun, what = ("argument", "a shape") if is_one else ("arguments", "shapes")
         yield f"its {noun} {named}{more} {'is' if is_one else 'are'} {what} without values"
     devices = max(len(devices_of(lowered.lowered)), 1)
-    for name, mesh in stated_meshes(lowered.traced.jaxpr):
+    for name, mesh in stated_places(lowered.traced.jaxpr):
         if name == "shard_map" and _is_abstract(mesh) and mesh.size != devices:
             over = f"an abstract mesh of {mesh.size} devices"
             yield f"its shard_map is over {over}, and it has {devices}"
@@ -68,7 +68,7 @@ def is_for_an_abstract_mesh(made: Traced) -> bool:
     """
     built = made.built
     stated = abstract_meshes(built.inputs, built.own.options)
-    return bool(stated) or any(_is_abstract(mesh) for _, mesh in stated_meshes(made.traced.jaxpr))
+    return bool(stated) or any(_is_abstract(mesh) for _, mesh in stated_places(made.traced.jaxpr))
 
 
 def _is_abstract(mesh: Any) -> bool:

@@ -29,6 +29,9 @@ ON_FIRST = jax.device_put(np.arange(64, dtype=np.float32) + 1, FIRST)
 ANYWHERE = jnp.arange(64.0) + 2
 SHARDED = jax.device_put(np.arange(64, dtype=np.float32), NamedSharding(MESH, PartitionSpec("x")))
 REPLICATED = jax.device_put(np.ones(64, np.float32), NamedSharding(MESH, PartitionSpec()))
+REVERSED = jax.device_put(
+    np.ones(64, np.float32), NamedSharding(Mesh(np.array([SECOND, FIRST]), ("x",)), PartitionSpec())
+)
 X = np.ones(64, np.float32)
 STATED = jax.sharding.SingleDeviceSharding(SECOND)
 
@@ -124,9 +127,9 @@ def moves(place, captured=ON_SECOND):
     return lambda: (lambda x: jax.device_put(x, place) + captured, (X,))
 
 
-def calls_a_jit(**options):
+def calls_a_jit(captured=ON_SECOND, **options):
     inner = jax.jit(lambda y, unread: y + 1, **options)
-    return lambda: (lambda x: inner(x, x) + ON_SECOND, (X,))
+    return lambda: (lambda x: inner(x, x) + captured, (X,))
 
 
 PROGRAMS = {
@@ -151,6 +154,14 @@ PROGRAMS = {
     "captured and passed": lambda: (jax.jit(lambda x: x + ANYWHERE), (ANYWHERE,)),
     "argument elsewhere": adds_to(ON_FIRST, ON_SECOND),
     "two captured apart": adds_to(X, ON_FIRST, ON_SECOND),
+    "argument on the same devices in another order": adds_to(REPLICATED, REVERSED),
+    "two captured in another order": adds_to(X, REPLICATED, REVERSED),
+    "shard_map in another order": maps(REVERSED),
+    "inputs elsewhere": lambda: (jax.jit(lambda x: x + ON_FIRST, in_shardings=STATED), (X,)),
+    "outputs elsewhere": lambda: (jax.jit(lambda x: x + ON_FIRST, out_shardings=STATED), (X,)),
+    "moved elsewhere": moves(STATED, ON_FIRST),
+    "jit inside elsewhere": calls_a_jit(ON_FIRST, out_shardings=STATED),
+    "captured elsewhere, under a mesh": adds_to(X, ON_FIRST),
     "argument on the same device": adds_to(ON_SECOND, ON_SECOND + 1),
     "uncommitted captured": adds_to(ON_SECOND, ANYWHERE),
     "output committed": adds_to(X, ON_SECOND),

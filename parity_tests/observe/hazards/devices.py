@@ -8,11 +8,13 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend import core
+from jax.sharding import AbstractMesh, Mesh, Sharding
 
 from parity_tests.advice import advice
 from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
+    devices_of,
     hazard_of,
     is_committed,
     named,
@@ -24,17 +26,15 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
     """Find captured arrays that are committed to other devices than the call, or its `shard_map`.
 
     Legacy inlines the value wherever the arguments are. Stock simplified passes it as an argument,
-    and JAX refuses arguments on different devices. Look-alikes: a captured array that is not
-    committed, which JAX moves, or one on the devices of the arguments.
+    and JAX refuses a program that is on several devices, or on the same ones in another order.
+    Look-alikes: a captured array that is not committed, which JAX moves, or one on the devices of
+    the arguments.
     """
-    others = {
-        "the arguments or other captured arrays are committed to": traced.committed_devices(),
-        **{f"a {name} runs on": devices for name, devices in stated_devices(traced.closed)},
-    }
+    others = list(_stated_elsewhere(traced))
     sizes = [each.size for each in abstract_meshes(traced.arguments, traced.options)]
     for use in traced.uses:
         if is_committed(use.array.value):
-            own = use.array.value.devices()
+            own = devices_of(use.array.value.sharding)
             if size := next((each for each in sizes if each != len(own)), 0):
                 yield hazard_of(
                     "incompatible devices",
@@ -44,7 +44,7 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
                     "to lower the program (AbstractMesh size does not match)",
                     advice("not committed"),
                 )
-            apart = next((told for told in others.items() if told[1] and told[1] != own), None)
+            apart = next((told for told in others if told[1] and told[1] != own), None)
             if apart is not None:
                 yield hazard_of(
                     "incompatible devices",
@@ -56,6 +56,18 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
                 )
 
 
+def _stated_elsewhere(traced: TracedProgram) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield the devices that a program is on by its arguments, options, mesh and equations."""
+    committed = "the arguments or other captured arrays are committed to"
+    yield committed, traced.committed_devices()
+    yield "the mesh in context has", devices_of(jax.sharding.get_mesh())
+    for name in ("in_shardings", "out_shardings"):
+        for stated in _leaves(traced.options, name):
+            yield f"its {name} state", devices_of(stated)
+    for name, stated in stated_places(traced.closed):
+        yield f"a {name} runs on", devices_of(stated)
+
+
 def abstract_meshes(arguments: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
     """Return the abstract meshes of the leaves of arguments, and of options of `jax.jit`.
 
@@ -65,7 +77,7 @@ def abstract_meshes(arguments: Sequence[Any], options: Mapping[str, Any]) -> lis
     for name in ("in_shardings", "out_shardings"):
         stated += jax.tree.leaves(options.get(name))
     meshes = [getattr(each, "mesh", None) for each in stated]
-    return [each for each in meshes if isinstance(each, jax.sharding.AbstractMesh)]
+    return [each for each in meshes if isinstance(each, AbstractMesh)]
 
 
 _FORBIDS = ("disallow", "disallow_explicit")
@@ -84,7 +96,7 @@ def implicit_transfer(traced: TracedProgram) -> Iterator[Hazard]:
         value = use.array.value
         if isinstance(value, np.ndarray):
             where, fix = "host to device", advice("on the device")
-        elif devices and not is_committed(value) and value.devices() != devices:
+        elif devices and not is_committed(value) and value.devices() != set(devices):
             where, fix = "device to device", "capture jax.device_put(a, device of the arguments)"
         else:
             continue
@@ -113,7 +125,7 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
     anchor = traced.committed_devices()
     for use in traced.uses:
         value = use.array.value
-        if not is_committed(value) or value.devices() != anchor:
+        if not is_committed(value) or devices_of(value.sharding) != anchor:
             continue
         if not is_decided:
             yield hazard_of(
@@ -121,14 +133,14 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
                 use,
                 "no argument that is read is committed to a device and this array is: legacy "
                 "returns uncommitted outputs on the default device, stock simplified outputs that "
-                f"are committed to {named(value.devices())}",
+                f"are committed to {named(anchor)}",
                 advice("not committed" if len(value.devices()) == 1 else "sharded outputs"),
             ).model_copy(update={"commits_outputs": True})
         elif not value.sharding.is_fully_replicated and may_shard_outputs(traced.closed, value):
             yield hazard_of(
                 "placement of outputs",
                 use,
-                f"the array is sharded over {named(value.devices())}: legacy inlines all of it "
+                f"the array is sharded over {named(anchor)}: legacy inlines all of it "
                 "on every device, stock simplified keeps its sharding, which the outputs may take "
                 "over",
                 advice("sharded outputs"),
@@ -150,54 +162,39 @@ def _commits_its_outputs(traced: TracedProgram) -> bool:
         not jax.sharding.get_mesh().empty
         or (bool(traced.kept) and any(of_arguments))
         or any(map(_is_sharding, _leaves(traced.options, "out_shardings")))
-        or any(stated_devices(traced.closed))
-        or _states_a_place(traced.closed)
+        or any(not isinstance(each, AbstractMesh) for _, each in stated_places(traced.closed))
     )
 
 
 def _is_sharding(stated: Any) -> bool:
-    return isinstance(stated, jax.sharding.Sharding)
+    return isinstance(stated, Sharding)
 
 
-_PLACES = ("devices", "in_shardings", "out_shardings")  # params of `device_put` and of inner jits
-
-
-def _states_a_place(body: Any) -> bool:
-    """Say whether an equation places a value by a sharding or memory; a device commits nothing."""
-    for equation in inner(body).eqns:
-        stated = [each for name in _PLACES for each in equation.params.get(name) or ()]
-        if any(isinstance(each, (jax.sharding.Sharding, jax.memory.Space)) for each in stated):
-            return True
-        if any(_states_a_place(each.jaxpr) for each in bodies_of(equation)):
-            return True
-    return False
-
-
-# -- meshes ----------------------------------------------------------------------------------------
+# -- what equations state --------------------------------------------------------------------------
 
 _MESH_OF = {"shard_map": "mesh", "sharding_constraint": "sharding"}
+_PLACES_OF = {
+    **{name: (param,) for name, param in _MESH_OF.items()},
+    "device_put": ("devices",),
+    "jit": ("in_shardings", "out_shardings"),
+}
 
 
-def stated_devices(body: Any) -> Iterator[tuple[str, set[Any]]]:
-    """Yield the devices of each `shard_map` and each constraint, those in bodies included.
+def stated_places(body: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the mesh, sharding or memory that each equation states, those in bodies included.
 
-    They decide on which devices the whole program runs, and what sharding their results have.
-    An abstract mesh has none: it takes the devices of the arguments.
+    They decide on which devices the whole program runs, and commit its outputs. A `device_put` to a
+    device states none. An abstract mesh takes the devices of the arguments.
     """
-    for name, mesh in stated_meshes(body):
-        if isinstance(mesh, jax.sharding.Mesh):
-            yield name, set(mesh.devices.flat)
-
-
-def stated_meshes(body: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the mesh of each `shard_map` and each constraint, or a sharding without a mesh."""
     for equation in inner(body).eqns:
         name = equation.primitive.name
-        if name in _MESH_OF:
-            stated = equation.params[_MESH_OF[name]]
-            yield name, getattr(stated, "mesh", stated)
+        for param in _PLACES_OF.get(name, ()):
+            stated = equation.params[param]
+            for each in stated if isinstance(stated, tuple) else (stated,):
+                if isinstance(each, (AbstractMesh, Mesh, Sharding, jax.memory.Space)):
+                    yield name, getattr(each, "mesh", each)
         for each in bodies_of(equation):
-            yield from stated_meshes(each.jaxpr)
+            yield from stated_places(each.jaxpr)
 
 
 def may_shard_outputs(body: Any, value: Any) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import jax
-from jax.sharding import AbstractMesh
+from jax.sharding import AbstractMesh, Mesh, Sharding
 
+from parity_tests.jax_internals import devices_in_order
 from parity_tests.jaxpr.bodies import CONST_COUNTS, bodies_in, bodies_of
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
@@ -82,16 +83,14 @@ class TracedProgram:
             return self.arguments
         return _read(self.closed.jaxpr, self.arguments)
 
-    def committed_devices(self) -> set[Any]:
+    def committed_devices(self) -> tuple[Any, ...]:
         """Return the devices of the first kept argument that is committed, else captured array.
 
-        Those of an abstract mesh are not known, and none.
+        They are in order. Those of an abstract mesh are not known, and none.
         """
         values = (*self.kept, *(use.array.value for use in self.uses))
         first = next(filter(is_committed, values), None)
-        if first is None or isinstance(getattr(first.sharding, "mesh", None), AbstractMesh):
-            return set()
-        return set(first.sharding.device_set)
+        return () if first is None else devices_of(first.sharding)
 
 
 def traced_in_forms(
@@ -234,9 +233,23 @@ def is_committed(value: Any) -> bool:
     return isinstance(value, jax.Array) and value.committed
 
 
-def named(devices: set[Any]) -> str:
+def devices_of(stated: Any) -> tuple[Any, ...]:
+    """Return the devices of a sharding or mesh in order; () for an abstract mesh or an empty one.
+
+    Example::
+
+        devices_of(x.sharding) == (jax.devices()[0],)
+    """
+    mesh = getattr(stated, "mesh", stated)
+    if isinstance(mesh, Mesh):
+        return () if mesh.empty else tuple(mesh.devices.flat)
+    is_known = isinstance(stated, Sharding) and not isinstance(mesh, AbstractMesh)
+    return devices_in_order(stated) if is_known else ()
+
+
+def named(devices: Iterable[Any]) -> str:
     """Return the names of devices, for a message."""
-    return ", ".join(sorted(map(str, devices)))
+    return ", ".join(map(str, devices))
 
 
 def hazard_of(kind: HazardKind, use: CapturedUse, what: str, fix: str) -> Hazard:

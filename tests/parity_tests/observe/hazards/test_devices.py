@@ -7,7 +7,7 @@ import pytest
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from parity_tests.observe.hazards.devices import may_shard_outputs, stated_devices
+from parity_tests.observe.hazards.devices import may_shard_outputs, stated_places
 
 DEVICES = jax.devices()[:2]
 MESH = Mesh(np.array(DEVICES), ("x",))
@@ -68,7 +68,7 @@ def test_no_output_can_be_sharded(fun):
     assert not may_shard_outputs(traced(fun), TABLE)
 
 
-def test_devices_are_stated_by_shard_maps_and_constraints_in_bodies_as_well():
-    assert list(stated_devices(traced(lambda x: x * TABLE))) == []
-    found = list(stated_devices(traced(lambda x: constrained(jax.jit(mapped)(x)))))
-    assert found == [("shard_map", set(DEVICES)), ("sharding_constraint", set(DEVICES))]
+def test_meshes_are_stated_by_shard_maps_and_constraints_in_bodies_as_well():
+    assert list(stated_places(traced(lambda x: x * TABLE))) == []
+    found = list(stated_places(traced(lambda x: constrained(jax.jit(mapped)(x)))))
+    assert found == [("shard_map", MESH), ("sharding_constraint", MESH)]
