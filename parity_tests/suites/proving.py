@@ -9,7 +9,7 @@ from __future__ import annotations
 import random
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -24,7 +24,7 @@ from parity_tests.exception_texts import named
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.failures import it_raised
 from parity_tests.observe.hazards.detection import of_trace
-from parity_tests.observe.hazards.traced_program import program_of_form
+from parity_tests.observe.hazards.traced_program import TracedProgram, program_of_form
 from parity_tests.observe.numbers import numbered_jaxpr, numbers_of_jaxpr, steps_of
 from parity_tests.own_jit import options_in
 from parity_tests.suites.describing import captured_arrays, describe
@@ -34,6 +34,7 @@ from reports.rows.fail_rules import FailRule, parse
 from reports.rows.flip import FlipReason
 from reports.rows.proofs import ProgramProof
 from reports.rows.suite import SuiteDifference
+from reports.views.texts import type_of
 
 _OTHER: dict[OurSide, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
 _DERIVED = (
@@ -184,12 +185,13 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProo
     donated = tuple(each for each, is_donated in given if is_donated)
     # A detector asks the program's own trees and arrays, which may raise.
     try:
-        hazards = of_trace(
-            program_of_form(
-                trace.fun, simplified, trace.form.out_tree, arguments, donated,
-                options_in(trace.jit_info),
-            )
+        traced = program_of_form(
+            trace.fun, simplified, trace.form.out_tree, arguments, donated,
+            options_in(trace.jit_info),
         )  # fmt: skip
+        hazards = of_trace(traced)
+        if not any(each.kind == "captured and donated" for each in hazards):
+            reservations = (*reservations, *_later_calls(traced))
     except Exception as error:  # noqa: BLE001
         why = f"its hazards are not known: {it_raised(error)}"
         return ProgramProof(answer=found.answer, claims=(found,), reservations=(*reservations, why))
@@ -200,6 +202,17 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProo
         folded=folded(hazards),
         reservations=reservations,
     )
+
+
+def _later_calls(traced: TracedProgram) -> Iterator[str]:
+    """Yield what later calls with arguments of the same types may do: JAX calls Python no more."""
+    donated = {type_of(each) for each in traced.donated}
+    captured = {type_of(use.array.value) for use in traced.uses}
+    if both := sorted(donated & captured):
+        yield (
+            f"it donates and captures {', '.join(both)}: a later call that donates the captured "
+            "array fails after the flip, and is not seen"
+        )
 
 
 def _difference(seen: Seen, trace: StockTrace, proof: ProgramProof) -> SuiteDifference:
