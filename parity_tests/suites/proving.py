@@ -206,7 +206,7 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProo
 
 def _later_calls(traced: TracedProgram) -> Iterator[str]:
     """Yield what later calls with arguments of the same types may do: JAX calls Python no more."""
-    donated = {type_of(each) for each in traced.donated}
+    donated = {type_of(each) for each in traced.consumed}
     captured = {type_of(use.array.value) for use in traced.uses}
     if both := sorted(donated & captured):
         yield (

@@ -177,6 +177,11 @@ PROGRAMS = {
     "moved to a device": moves(SECOND),
     "moved to a sharding": moves(STATED),
     "moved to a memory": moves(jax.memory.Space.Device, ON_FIRST),
+    "moved to a memory elsewhere": moves(jax.memory.Space.Device, ON_SECOND),
+    "argument moved by its sharding": lambda: (
+        jax.jit(lambda x: x + REPLICATED, in_shardings=REPLICATED.sharding),
+        (ON_FIRST,),
+    ),
     "jit inside": calls_a_jit(),
     "jit inside with a sharding": calls_a_jit(out_shardings=STATED),
     "jit inside with the sharding of an unread argument": calls_a_jit(in_shardings=(None, STATED)),

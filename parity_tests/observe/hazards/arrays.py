@@ -95,8 +95,7 @@ def captured_and_donated(traced: TracedProgram) -> Iterator[Hazard]:
     Look-alikes: another array of equal value that is donated, or the captured array passed without
     donation; neither shares a donated buffer. An argument that JAX drops is not donated.
     """
-    kept = set(map(id, traced.kept))
-    yield from _among(traced.uses, [each for each in traced.donated if id(each) in kept])
+    yield from _among(traced.uses, traced.consumed)
     for jit in traced.donating:
         yield from _among(hoisted_uses(jit.body), jit.donated)
 

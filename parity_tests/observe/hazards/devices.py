@@ -14,6 +14,7 @@ from parity_tests.advice import advice
 from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
+    default_device,
     devices_of,
     hazard_of,
     is_committed,
@@ -57,15 +58,37 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
 
 
 def _stated_elsewhere(traced: TracedProgram) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the devices that a program is on by its arguments, options, mesh and equations."""
-    committed = "the arguments or other captured arrays are committed to"
-    yield committed, traced.committed_devices()
-    yield "the mesh in context has", devices_of(jax.sharding.get_mesh())
-    for name in ("in_shardings", "out_shardings"):
-        for stated in _leaves(traced.options, name):
-            yield f"its {name} state", devices_of(stated)
+    """Yield the devices that a program is on, by all but one captured array."""
+    for told, stated in _stated_before(traced):
+        yield told, devices_of(stated)
+    for use in traced.uses:
+        if is_committed(use.array.value):
+            yield _COMMITTED, devices_of(use.array.value.sharding)
+
+
+_COMMITTED = "the arguments or other captured arrays are committed to"
+
+
+def _stated_before(traced: TracedProgram, *, surely: bool = False) -> Iterator[tuple[str, Any]]:
+    """Yield what commits the outputs in legacy: by what, and a sharding, a mesh or a memory.
+
+    `surely` leaves out the shardings that may be of an argument which JAX drops (jax `pxla.py`).
+    """
+    of_inputs = _leaves(traced.options, "in_shardings")
+    are_all_stated = bool(of_inputs) and all(map(_is_sharding, of_inputs))
+    for each in traced.kept:
+        if is_committed(each) and not are_all_stated:  # JAX moves it to a stated sharding
+            yield _COMMITTED, each.sharding
+    is_one_dropped = len(traced.kept) < (len(traced.arguments) if surely else 1)
+    if not is_one_dropped or (are_all_stated and traced.kept):
+        yield from (("its in_shardings state", each) for each in filter(_is_sharding, of_inputs))
+    if not (mesh := jax.sharding.get_mesh()).empty:
+        yield "the mesh in context has", mesh
+    for each in filter(_is_sharding, _leaves(traced.options, "out_shardings")):
+        yield "its out_shardings state", each
     for name, stated in stated_places(traced.closed):
-        yield f"a {name} runs on", devices_of(stated)
+        if not isinstance(stated, AbstractMesh):
+            yield f"a {name} runs on", stated
 
 
 def abstract_meshes(arguments: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
@@ -121,19 +144,21 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
     outputs = _leaves(traced.options, "out_shardings")
     if outputs and all(map(_is_sharding, outputs)):
         return
-    is_decided = _commits_its_outputs(traced) or any(map(is_committed, traced.kept))
-    anchor = traced.committed_devices()
-    for use in traced.uses:
+    stated = [each for _, each in _stated_before(traced, surely=True)]
+    before = next(filter(None, map(devices_of, stated)), ())
+    captured = [use for use in traced.uses if is_committed(use.array.value)]
+    anchor = before or (devices_of(captured[0].array.value.sharding) if captured else ())
+    for use in captured:
         value = use.array.value
-        if not is_committed(value) or devices_of(value.sharding) != anchor:
-            continue
-        if not is_decided:
+        if devices_of(value.sharding) != anchor:
+            continue  # JAX refuses the program
+        if not before and (not stated or anchor != (default_device(),)):
             yield hazard_of(
                 "placement of outputs",
                 use,
                 "no argument that is read is committed to a device and this array is: legacy "
-                "returns uncommitted outputs on the default device, stock simplified outputs that "
-                f"are committed to {named(anchor)}",
+                f"returns {'' if stated else 'un'}committed outputs on the default device, stock "
+                f"simplified outputs that are committed to {named(anchor)}",
                 advice("not committed" if len(value.devices()) == 1 else "sharded outputs"),
             ).model_copy(update={"commits_outputs": True})
         elif not value.sharding.is_fully_replicated and may_shard_outputs(traced.closed, value):
@@ -150,20 +175,6 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
 def _leaves(options: Mapping[str, Any], name: str) -> list[Any]:
     """Return what an option of `jax.jit` states of each leaf, None where it leaves it open."""
     return jax.tree.leaves(options.get(name), is_leaf=lambda each: each is None)
-
-
-def _commits_its_outputs(traced: TracedProgram) -> bool:
-    """Say whether JAX commits the outputs without a committed argument (jax `pxla.py`, 0.12)."""
-    of_arguments = list(map(_is_sharding, _leaves(traced.options, "in_shardings")))
-    # Where JAX drops an argument it matters which one a sharding is of, and that is not known.
-    if len(traced.kept) < len(traced.arguments) and not all(of_arguments):
-        of_arguments = []
-    return (
-        not jax.sharding.get_mesh().empty
-        or (bool(traced.kept) and any(of_arguments))
-        or any(map(_is_sharding, _leaves(traced.options, "out_shardings")))
-        or any(not isinstance(each, AbstractMesh) for _, each in stated_places(traced.closed))
-    )
 
 
 def _is_sharding(stated: Any) -> bool:

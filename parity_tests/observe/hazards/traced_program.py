@@ -44,7 +44,7 @@ _GUARDS = {
 
 @dataclass(frozen=True)
 class TracedProgram:
-    """A program in simplified form, without dead code; `uses` are of arrays that stock JAX hoists.
+    """A program in simplified form, as JAX lowers it; `uses` are of arrays that stock JAX hoists.
 
     `arguments` are the leaves of its example arguments, `donated` the donated ones among them.
     `donating` are jits within a program that has none of its own.
@@ -82,6 +82,12 @@ class TracedProgram:
         if self.options.get("keep_unused"):
             return self.arguments
         return _read(self.closed.jaxpr, self.arguments)
+
+    @property
+    def consumed(self) -> list[Any]:
+        """The donated arguments that a call consumes: JAX passes them."""
+        kept = set(map(id, self.kept))
+        return [each for each in self.donated if id(each) in kept]
 
     def committed_devices(self) -> tuple[Any, ...]:
         """Return the devices of the first kept argument that is committed, else captured array.
@@ -169,13 +175,14 @@ def program_of_form(
     options: Mapping[str, Any],
     donating: tuple[DonatingJit, ...] = (),
 ) -> TracedProgram:
-    """Return the record of a program by its simplified form, which may have dead code.
+    """Return the record of a program by its simplified form as it was traced, with dead code.
 
     Example::
 
         program_of_form(f, closed_jaxpr, result, (x,), (), options_of(jax.jit(f)))
     """
-    closed = live_part(closed_jaxpr)
+    # JAX removes dead code together with the arguments that only this reads.
+    closed = closed_jaxpr if options.get("keep_unused") else live_part(closed_jaxpr)
     return TracedProgram(
         function,
         closed,
@@ -245,6 +252,14 @@ def devices_of(stated: Any) -> tuple[Any, ...]:
         return () if mesh.empty else tuple(mesh.devices.flat)
     is_known = isinstance(stated, Sharding) and not isinstance(mesh, AbstractMesh)
     return devices_in_order(stated) if is_known else ()
+
+
+def default_device() -> Any:
+    """Return the device on which JAX runs what nothing places."""
+    chosen = getattr(jax.config, "jax_default_device")  # noqa: B009 (it has no type)
+    if chosen is None or isinstance(chosen, str):
+        return jax.local_devices(backend=chosen)[0]
+    return chosen
 
 
 def named(devices: Iterable[Any]) -> str:

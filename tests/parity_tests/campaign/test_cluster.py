@@ -361,7 +361,8 @@ def test_a_cluster_may_be_asked_within_an_event_loop_as_in_a_notebook():
         with pytest.raises(ClusterError, match="no scheduler at"), connected("127.0.0.1:1", 0.5):
             pass
 
-    asyncio.run(cell())
+    with ThreadPoolExecutor(1) as apart:  # this thread may have a loop, of the browser's tests
+        apart.submit(lambda: asyncio.run(cell())).result()
 
 
 def test_what_listens_and_says_nothing_is_not_waited_for():
