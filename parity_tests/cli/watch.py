@@ -81,14 +81,16 @@ def _answer_forever(
 ) -> None:
     from reports.views.texts import counted
 
+    has_begun = False
     while True:
         files.begin()
         begun = time.time()
         result = _answer(targets, options, files)
         if result is not None:
             _print(result, time.time() - begun, display)
-        elif not len(files):
+        elif not (len(files) or has_begun):
             raise typer.Exit(Exit.USAGE)  # a target that names nothing: there is no file to save
+        has_begun = True  # a file that goes now may come back
         print(f"watching {counted(len(files), 'file')}; Ctrl-C ends it", flush=True)
         files.wait_for_save(lambda: early.fill(_IMPORTING))
 
