@@ -115,13 +115,13 @@ def apply(folder: Path, changes: Sequence[Change]) -> None:
 def content_of(file: Path) -> str | None:
     """Return the text of a file with its own line ends; None where there is no such file.
 
-    Raises `ProjectError` where it is no UTF-8.
+    Raises `ProjectError` where it cannot be read, or is no UTF-8.
     """
     try:
         return file.read_bytes().decode("utf-8")
     except FileNotFoundError:
         return None
-    except UnicodeDecodeError as error:
+    except (OSError, UnicodeDecodeError) as error:
         raise ProjectError(f"{file} cannot be read: {error}") from error
 
 
@@ -184,11 +184,15 @@ def _appended(before: str, added: str) -> str:
 def stage_of(folder: Path) -> str:
     """Return the stage that compares: `test`, or the last one where a pipeline has no such stage.
 
+    Raises `ProjectError` where its stages are no list.
+
     Example::
 
         stage_of(Path("my_project")) == "test"
     """
     found = _parsed(folder).get("stages") or _STAGES
+    if not isinstance(found, list | tuple):
+        raise ProjectError(f"{folder / PIPELINE}: its stages must be a list, and are {found!r}")
     stages = [str(each) for each in found]
     return "test" if "test" in stages else stages[-1]
 

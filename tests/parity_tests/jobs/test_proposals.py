@@ -113,6 +113,17 @@ def test_the_stage_is_one_of_the_pipeline(plant, before, stage):
     assert stage_of(plant({".gitlab-ci.yml": before})) == stage
 
 
+def test_stages_that_are_no_list_are_named(plant):
+    with pytest.raises(ProjectError, match="its stages must be a list, and are 3"):
+        stage_of(plant({".gitlab-ci.yml": "stages: 3\n"}))
+
+
+def test_a_folder_in_the_place_of_a_file_is_named(plant):
+    folder = plant({".gitlab-ci.yml/a_file": ""})
+    with pytest.raises(ProjectError, match=r"\.gitlab-ci\.yml cannot be read: .*Is a directory"):
+        include_change(folder)
+
+
 def test_without_a_reader_of_yaml_the_extra_is_named(plant, monkeypatch):
     imported = builtins.__import__
 
