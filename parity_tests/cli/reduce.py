@@ -150,7 +150,7 @@ def _reduced(
         complain(f"could not reduce {error}{_reads(question)}")
         context.obj.code = Exit.COULD_NOT_COMPARE
     except ReduceError as error:
-        complain(f"could not reduce {error}")
+        complain(f"could not reduce: {error}")
         context.obj.code = Exit.COULD_NOT_COMPARE
     except OSError as error:
         complain(str(error))

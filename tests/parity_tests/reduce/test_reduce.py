@@ -171,6 +171,11 @@ def test_what_cannot_be_reduced_says_why(name, error, said):
         reduced(name)
 
 
+def test_the_command_says_why_it_could_not_reduce(capsys):
+    assert app.main(["reduce", f"{FILE}:raises"]) == 2
+    assert f"could not reduce: {FILE}:raises has no jaxpr to reduce" in capsys.readouterr().err
+
+
 def test_what_lies_in_no_jaxpr_is_told_by_the_line_that_reads_it(capsys):
     file = program_file("trust/reads_jaxprs")
     assert app.main(["reduce", f"{file}:the_flag", "-o", "reads.py"]) == 2
