@@ -446,12 +446,14 @@ def _names_of_programs(module: ModuleType) -> list[str]:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return the line that raised, without the machinery of imports above it."""
+    """Return the line that raised, without the machinery of imports; of no Python, its line."""
+    if isinstance(error, SyntaxError) and error.filename and os.path.isfile(error.filename):
+        return f" ({os.path.relpath(error.filename)}:{error.lineno})"
     frames = [
         f"{frame.f_code.co_filename}:{line}"
         for frame, line in traceback.walk_tb(error.__traceback__)
         if not frame.f_code.co_filename.startswith("<frozen")
-        and frame.f_code.co_filename != __file__
+        and frame.f_code.co_filename not in (__file__, importlib.__file__)
     ]
     return f" ({os.path.relpath(frames[-1])})" if frames else ""
 

@@ -29,7 +29,8 @@ FILES = {
 # The words, what they exit with, and what is said: what is wrong and where, and what to do.
 MISTAKES = [
     ("run missing.py", 4, "no file 'missing.py' in ", "did you mean"),
-    ("run broken.py", 4, "importing broken.py raised SyntaxError", "line 1"),
+    ("run broken.py", 4, "importing broken.py raised SyntaxError", "(broken.py:1)"),
+    ("run broken", 4, "importing broken raised SyntaxError", "(broken.py:1)"),
     ("run raises.py", 4, "importing raises.py raised RuntimeError: no data", "raises.py:2"),
     ("run needs.py", 4, "No module named 'a_module_that_nobody_has'", "needs.py:1"),
     ("run in_package.py", 4, "no known parent package (in_package.py:1)", "of its package"),
