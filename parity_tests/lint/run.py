@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import os
 import sys
 import threading
@@ -113,6 +114,8 @@ def lint_source(
 
         lint_source(b"import jax", CODES) == []
     """
+    if source.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise UnreadableError("it is UTF-16, which is no encoding of Python: save it as UTF-8")
     # What triggers a rule is ASCII in every encoding of Python sources.
     text = source.decode("latin-1")
     rules = [rule for rule in RULES if rule.code in codes and rule.trigger.search(text)]

@@ -65,6 +65,7 @@ def test_links_that_lead_in_a_circle_end(folder):
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
+        ("utf16.py", "import jax\njaxpr.consts".encode("utf-16"), "it is UTF-16"),
         ("syntax.py", b"import jax\ndef f(:\n  jaxpr.consts", "it is no Python"),
         ("bytes.py", b"import jax\nx = '\xff'\njaxpr.consts", "encoding"),
         ("codec.py", b"# coding: nonsense\nimport jax\njaxpr.consts", "encoding"),
