@@ -123,6 +123,10 @@ def reads_one_of_two(argument, **options):
     return lambda: (jax.jit(lambda x, y: y + ON_SECOND, **options), (argument, X))
 
 
+def has_dead_code(**options):
+    return lambda: (jax.jit(lambda x: (x * ON_FIRST, x + 1)[1], **options), (X,))
+
+
 def moves(place, captured=ON_SECOND):
     return lambda: (lambda x: jax.device_put(x, place) + captured, (X,))
 
@@ -174,6 +178,8 @@ PROGRAMS = {
         jax.jit(lambda x, y: x + y + ON_SECOND, in_shardings=(None, STATED)),
         (X, X),
     ),
+    "read by dead code": has_dead_code(),
+    "read by dead code, and unread arguments kept": has_dead_code(keep_unused=True),
     "moved to a device": moves(SECOND),
     "moved to a sharding": moves(STATED),
     "moved to a memory": moves(jax.memory.Space.Device, ON_FIRST),
