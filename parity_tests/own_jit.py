@@ -99,12 +99,15 @@ class OwnJit:
         return args, kwargs
 
     def fresh_dynamic(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a compiled stage, which takes no static ones, as `fresh`."""
+        """Return the arguments of a compiled stage as `fresh` ones.
+
+        It takes no static ones, and moves none to the sharding that its jit states.
+        """
         return self._without_static(*self.fresh())
 
     @functools.cached_property
     def dynamic(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments without the static ones."""
+        """The arguments without the static ones, where the shardings of the jit put them."""
         return self._without_static(self.args, self.kwargs)
 
     @property
@@ -133,8 +136,9 @@ class OwnJit:
     def _without_static(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        dynamic = tuple(v for n, v in enumerate(args) if not self._is(n, "static_argnums"))
         return (
-            tuple(v for n, v in enumerate(args) if not self._is(n, "static_argnums")),
+            _moved(dynamic, self.options.get("in_shardings")),
             {name: v for name, v in kwargs.items() if not self._is_static_name(name)},
         )
 
@@ -280,6 +284,22 @@ def _in_closure(fun: types.FunctionType) -> Iterator[Any]:
     for cell in fun.__closure__ or ():
         with contextlib.suppress(ValueError):  # nothing is in it yet
             yield cell.cell_contents
+
+
+@jax_defaults()
+def _moved(args: tuple[Any, ...], shardings: Any) -> tuple[Any, ...]:
+    """Move committed arrays to the shardings that a jit states for them, as its calls do."""
+    import jax
+
+    def moved(leaf: Any, sharding: Any) -> Any:
+        is_elsewhere = isinstance(leaf, jax.Array) and leaf.committed and leaf.sharding != sharding
+        return jax.device_put(leaf, sharding) if is_elsewhere else leaf
+
+    def all_moved(sharding: Any, part: Any) -> Any:
+        return part if sharding is None else jax.tree.map(lambda x: moved(x, sharding), part)
+
+    found: tuple[Any, ...] = jax.tree.map(all_moved, shardings, args, is_leaf=lambda x: x is None)
+    return found
 
 
 @jax_defaults()

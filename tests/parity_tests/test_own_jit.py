@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding
+from jax.sharding import NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
 import engine
@@ -54,6 +54,19 @@ def test_a_call_is_given_copies_of_what_it_consumes():
     assert (first is X, second is X, kwargs["scale"] is X) == (False, True, False)
     assert own.donates
     assert first.unsafe_buffer_pointer() != X.unsafe_buffer_pointer()
+
+
+def test_a_compiled_stage_is_given_arguments_where_their_jit_puts_them():
+    first, second = jax.devices()[:2]
+    stated = SingleDeviceSharding(second)
+    jitted = jax.jit(lambda tree, y: tree["a"] + y, in_shardings=(stated, None))
+    given = {"a": jax.device_put(X, first), "b": np.ones(3)}, np.ones(3, np.float32)
+    own, stage = OwnJit.of(jitted, given, {}), jitted.lower(*given).compile()
+    (tree, y), _ = own.fresh_dynamic()
+    assert (tree["a"].sharding, tree["b"] is given[0]["b"], y is given[1]) == (stated, True, True)
+    assert stage(tree, y).sharding == jitted(*given).sharding
+    with pytest.raises(ValueError, match="disagree with the shardings of arguments"):
+        stage(*given)
 
 
 class Model:
