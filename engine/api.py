@@ -265,6 +265,7 @@ def _stock_trace(
         info,
         operands[len(program.consts) :],
         program.params["donated_invars"][len(program.consts) :],
+        jax_internals.stated_shardings(program.params)[len(program.consts) :],
         jax_internals.outside_of_transformations(),
         on,
         again,

@@ -103,12 +103,27 @@ class OwnJit:
 
         It takes no static ones, and moves none to the sharding that its jit states.
         """
-        return self._without_static(*self.fresh())
+        return self._moved(*self._without_static(*self.fresh()))
+
+    def leaves(self) -> list[tuple[Any, Any]]:
+        """Return the leaves of the dynamic arguments, each with the sharding that the jit states.
+
+        The sharding is None where the jit leaves it open.
+        """
+        args, kwargs = self._without_static(self.args, self.kwargs)
+        found: list[tuple[Any, Any]] = []
+
+        def add(sharding: Any, part: Any) -> None:
+            found.extend((leaf, sharding) for leaf in _leaves(part))
+
+        _for_each_sharding(add, self.options.get("in_shardings"), args)
+        add(None, kwargs)
+        return found
 
     @functools.cached_property
     def dynamic(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments without the static ones, where the shardings of the jit put them."""
-        return self._without_static(self.args, self.kwargs)
+        return self._moved(*self._without_static(self.args, self.kwargs))
 
     @property
     def donates(self) -> bool:
@@ -137,10 +152,24 @@ class OwnJit:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         dynamic = tuple(v for n, v in enumerate(args) if not self._is(n, "static_argnums"))
-        return (
-            _moved(dynamic, self.options.get("in_shardings")),
-            {name: v for name, v in kwargs.items() if not self._is_static_name(name)},
-        )
+        return dynamic, {n: v for n, v in kwargs.items() if not self._is_static_name(n)}
+
+    @jax_defaults()
+    def _moved(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Move committed arrays to the shardings that the jit states, as its calls do."""
+        import jax
+
+        def moved(leaf: Any, sharding: Any) -> Any:
+            is_elsewhere = isinstance(leaf, jax.Array) and leaf.committed
+            is_elsewhere = is_elsewhere and leaf.sharding != sharding
+            return jax.device_put(leaf, sharding) if is_elsewhere else leaf
+
+        def all_moved(sharding: Any, part: Any) -> Any:
+            return part if sharding is None else jax.tree.map(lambda x: moved(x, sharding), part)
+
+        return _for_each_sharding(all_moved, self.options.get("in_shardings"), args), kwargs
 
     def _is(self, number: int, option: str) -> bool:
         numbers = self.options.get(option, ())
@@ -286,20 +315,11 @@ def _in_closure(fun: types.FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
 
 
-@jax_defaults()
-def _moved(args: tuple[Any, ...], shardings: Any) -> tuple[Any, ...]:
-    """Move committed arrays to the shardings that a jit states for them, as its calls do."""
+def _for_each_sharding(do: Callable[[Any, Any], Any], shardings: Any, args: Any) -> Any:
+    """Map each sharding of a tree, None among them, and the part of arguments that it is for."""
     import jax
 
-    def moved(leaf: Any, sharding: Any) -> Any:
-        is_elsewhere = isinstance(leaf, jax.Array) and leaf.committed and leaf.sharding != sharding
-        return jax.device_put(leaf, sharding) if is_elsewhere else leaf
-
-    def all_moved(sharding: Any, part: Any) -> Any:
-        return part if sharding is None else jax.tree.map(lambda x: moved(x, sharding), part)
-
-    found: tuple[Any, ...] = jax.tree.map(all_moved, shardings, args, is_leaf=lambda x: x is None)
-    return found
+    return jax.tree.map(do, shardings, args, is_leaf=lambda each: each is None)
 
 
 @jax_defaults()

@@ -97,6 +97,7 @@ from engine.jax_internals.lowering import (
     const_operands,
     lower,
     options_of,
+    stated_shardings,
     without_arguments,
 )
 from engine.jax_internals.names import (

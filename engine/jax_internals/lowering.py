@@ -169,6 +169,11 @@ def options_of(params: dict[str, Any]) -> tuple[str, ...]:
     return (*given, *(name for name, param in others.items() if params[param]))
 
 
+def stated_shardings(params: dict[str, Any]) -> list[Any]:
+    """Return the sharding that a jit equation states for each operand, or None."""
+    return [None if each is UNSPECIFIED else each for each in params["in_shardings"]]
+
+
 def without_arguments(
     params: dict[str, Any], closed_jaxpr: ClosedJaxpr, name: str
 ) -> dict[str, Any]:

@@ -60,6 +60,7 @@ class StockTrace:
     - `fun`, `name`, `jit_info`: the function, its name, and JAX's record of its jit options.
     - `operands`: the flat arguments, static ones left out.
     - `donated`: for each operand, whether the program donates it.
+    - `shardings`: for each operand, the one that its jit states, or None.
     - `executes`: whether a call executes the program itself, and not its derivative or batch.
     - `on(side)`: trace the function again, in the form and by the pipeline of a side.
     - `again()`: trace it again as JAX has, and the functions within it, too.
@@ -74,6 +75,7 @@ class StockTrace:
     jit_info: Any
     operands: Sequence[Any]
     donated: Sequence[bool]
+    shardings: Sequence[Any]
     executes: bool
     on: Callable[[Side], TracedForm]
     again: Callable[[], TracedForm]

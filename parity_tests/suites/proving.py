@@ -24,7 +24,11 @@ from parity_tests.exception_texts import named
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.failures import it_raised
 from parity_tests.observe.hazards.detection import of_trace
-from parity_tests.observe.hazards.traced_program import TracedProgram, program_of_form
+from parity_tests.observe.hazards.traced_program import (
+    Argument,
+    TracedProgram,
+    program_of_form,
+)
 from parity_tests.observe.numbers import numbered_jaxpr, numbers_of_jaxpr, steps_of
 from parity_tests.own_jit import options_in
 from parity_tests.suites.describing import captured_arrays, describe
@@ -176,19 +180,15 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProo
         return ProgramProof(answer=found.answer, claims=(found,), reservations=reservations)
     # The user's own arrays, for it counts who holds them: the second trace has copies.
     simplified = pipeline_of("simplified").normalize(closed)
-    given = [  # a derivative or batch has stand-ins for some of its arguments
-        (each, is_donated)
-        for each, is_donated in zip(trace.operands, trace.donated, strict=True)
-        if not isinstance(each, jax.core.Tracer)
-    ]
-    arguments = tuple(each for each, _ in given)
-    donated = tuple(each for each, is_donated in given if is_donated)
+    of_each = zip(trace.operands, trace.donated, trace.shardings, strict=True)
+    arguments = tuple(  # a derivative or batch has stand-ins for some of them
+        Argument(*each) for each in of_each if not isinstance(each[0], jax.core.Tracer)
+    )
     # A detector asks the program's own trees and arrays, which may raise.
     try:
         traced = program_of_form(
-            trace.fun, simplified, trace.form.out_tree, arguments, donated,
-            options_in(trace.jit_info),
-        )  # fmt: skip
+            trace.fun, simplified, trace.form.out_tree, arguments, options_in(trace.jit_info)
+        )
         hazards = of_trace(traced)
         if not any(each.kind == "captured and donated" for each in hazards):
             reservations = (*reservations, *_later_calls(traced))
@@ -207,7 +207,8 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProo
 def _later_calls(traced: TracedProgram) -> Iterator[str]:
     """Yield what later calls with arguments of the same types may do: JAX calls Python no more."""
     donated = {type_of(each) for each in traced.consumed}
-    captured = {type_of(use.array.value) for use in traced.uses}
+    values = (use.array.value for use in traced.uses)
+    captured = {type_of(each) for each in values if isinstance(each, jax.Array)}
     if both := sorted(donated & captured):
         yield (
             f"it donates and captures {', '.join(both)}: a later call that donates the captured "

@@ -18,7 +18,7 @@ from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.findings import Findings
 from parity_tests.observe.hazards import arrays, devices
-from parity_tests.observe.hazards.traced_program import TracedProgram, hoisted_uses
+from parity_tests.observe.hazards.traced_program import Argument, TracedProgram, hoisted_uses
 from parity_tests.observe.jit_on_side import stock_embed_threshold
 from parity_tests.observe.ledger import ArrayFate, row_of
 from reports.rows import (
@@ -129,8 +129,7 @@ def _hazards(
         function=None,
         closed=live_part(execution.closed_jaxpr),
         uses=uses,
-        arguments=tuple(execution.operands),
-        donated=(),
+        arguments=tuple(map(Argument, execution.operands)),
         donating=(),
         result=None,
         options={},

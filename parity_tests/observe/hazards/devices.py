@@ -32,7 +32,10 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
     the arguments.
     """
     others = list(_stated_elsewhere(traced))
-    sizes = [each.size for each in abstract_meshes(traced.arguments, traced.options)]
+    sizes = [
+        each.size
+        for each in abstract_meshes([each.value for each in traced.arguments], traced.options)
+    ]
     for use in traced.uses:
         if is_committed(use.array.value):
             own = devices_of(use.array.value.sharding)
@@ -69,19 +72,14 @@ def _stated_elsewhere(traced: TracedProgram) -> Iterator[tuple[str, tuple[Any, .
 _COMMITTED = "the arguments or other captured arrays are committed to"
 
 
-def _stated_before(traced: TracedProgram, *, surely: bool = False) -> Iterator[tuple[str, Any]]:
+def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
     """Yield what commits the outputs in legacy: by what, and a sharding, a mesh or a memory.
 
-    `surely` leaves out the shardings that may be of an argument which JAX drops (jax `pxla.py`).
+    Source: jax `_src/interpreters/pxla.py`, 0.12.
     """
-    of_inputs = _leaves(traced.options, "in_shardings")
-    are_all_stated = bool(of_inputs) and all(map(_is_sharding, of_inputs))
     for each in traced.kept:
-        if is_committed(each) and not are_all_stated:  # JAX moves it to a stated sharding
-            yield _COMMITTED, each.sharding
-    is_one_dropped = len(traced.kept) < (len(traced.arguments) if surely else 1)
-    if not is_one_dropped or (are_all_stated and traced.kept):
-        yield from (("its in_shardings state", each) for each in filter(_is_sharding, of_inputs))
+        if each.sharding is not None:
+            yield _COMMITTED if each.stated is None else "its in_shardings state", each.sharding
     if not (mesh := jax.sharding.get_mesh()).empty:
         yield "the mesh in context has", mesh
     for each in filter(_is_sharding, _leaves(traced.options, "out_shardings")):
@@ -144,7 +142,7 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
     outputs = _leaves(traced.options, "out_shardings")
     if outputs and all(map(_is_sharding, outputs)):
         return
-    stated = [each for _, each in _stated_before(traced, surely=True)]
+    stated = [each for _, each in _stated_before(traced)]
     before = next(filter(None, map(devices_of, stated)), ())
     captured = [use for use in traced.uses if is_committed(use.array.value)]
     anchor = before or (devices_of(captured[0].array.value.sharding) if captured else ())

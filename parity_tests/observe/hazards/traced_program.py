@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax.sharding import AbstractMesh, Mesh, Sharding
@@ -42,11 +42,32 @@ _GUARDS = {
 }
 
 
+class Argument(NamedTuple):
+    """A leaf of a program's arguments: whether it is donated, and the sharding its jit states."""
+
+    value: Any
+    is_donated: bool = False
+    stated: Any = None
+
+    @property
+    def sharding(self) -> Any:
+        """The sharding in which JAX passes it; None where nothing decides that."""
+        if self.stated is not None or not is_committed(self.value):
+            return self.stated
+        return self.value.sharding
+
+    @property
+    def is_moved(self) -> bool:
+        """Whether JAX passes a copy, in another sharding than that of the value."""
+        own = self.value.sharding if is_committed(self.value) else None
+        return self.stated is not None and self.stated != own
+
+
 @dataclass(frozen=True)
 class TracedProgram:
     """A program in simplified form, as JAX lowers it; `uses` are of arrays that stock JAX hoists.
 
-    `arguments` are the leaves of its example arguments, `donated` the donated ones among them.
+    `arguments` are the leaves of its example arguments, static ones left out.
     `donating` are jits within a program that has none of its own.
     `result` is the tree of its results, `options` are those of its own `jax.jit`. `embed_threshold`
     is in bytes. `guards` are the user's transfer guards, by direction. `function` keeps alive what
@@ -56,8 +77,7 @@ class TracedProgram:
     function: Any
     closed: Any
     uses: tuple[CapturedUse, ...]
-    arguments: tuple[Any, ...]
-    donated: tuple[Any, ...]
+    arguments: tuple[Argument, ...]
     donating: tuple[DonatingJit, ...]
     result: Any
     options: Mapping[str, Any]
@@ -72,31 +92,37 @@ class TracedProgram:
         return (
             self.result == other.result
             and self.options == other.options
-            and len(self.donated) == len(other.donated)
+            and [each.is_donated for each in self.arguments]
+            == [each.is_donated for each in other.arguments]
             and is_same_program(self.closed, other.closed)
         )
 
     @cached_property
-    def kept(self) -> tuple[Any, ...]:
+    def kept(self) -> tuple[Argument, ...]:
         """The arguments that JAX passes: it drops those that nothing reads; all if not known."""
-        if self.options.get("keep_unused"):
+        invars = self.closed.jaxpr.invars
+        if self.options.get("keep_unused") or len(self.arguments) != len(invars):
             return self.arguments
-        return _read(self.closed.jaxpr, self.arguments)
+        read = {id(atom) for equation in self.closed.jaxpr.eqns for atom in equation.invars}
+        read.update(map(id, self.closed.jaxpr.outvars))
+        pairs = zip(self.arguments, invars, strict=True)
+        return tuple(argument for argument, var in pairs if id(var) in read)
 
     @property
     def consumed(self) -> list[Any]:
-        """The donated arguments that a call consumes: JAX passes them."""
-        kept = set(map(id, self.kept))
-        return [each for each in self.donated if id(each) in kept]
+        """The arrays that a call consumes: donated ones that JAX passes as they are."""
+        return [each.value for each in self.kept if each.is_donated and not each.is_moved]
 
     def committed_devices(self) -> tuple[Any, ...]:
         """Return the devices of the first kept argument that is committed, else captured array.
 
         They are in order. Those of an abstract mesh are not known, and none.
         """
-        values = (*self.kept, *(use.array.value for use in self.uses))
-        first = next(filter(is_committed, values), None)
-        return () if first is None else devices_of(first.sharding)
+        captured = (use.array.value for use in self.uses)
+        placed = [each.sharding for each in self.kept]
+        placed += [each.sharding for each in captured if is_committed(each)]
+        first = next((each for each in placed if each is not None), None)
+        return () if first is None else devices_of(first)
 
 
 def traced_in_forms(
@@ -154,13 +180,17 @@ def _traced(fun: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> TracedPr
 
 def traced_program(own: OwnJit, traced: Any) -> TracedProgram:
     """Return the record of a program that stock JAX has traced in simplified form."""
-    leaves = tuple(jax.tree.leaves((own.args, own.kwargs)))
+    infos = jax.tree.leaves(traced.args_info, is_leaf=lambda node: hasattr(node, "donated"))
+    arguments = tuple(
+        Argument(leaf, info.donated, stated)
+        for (leaf, stated), info in zip(own.leaves(), infos, strict=True)
+    )
+    leaves = tuple(each.value for each in arguments)
     return program_of_form(
         own.fun,
         expanded(traced),
         jax.tree.structure(traced.out_info),
-        leaves,
-        _donated(leaves, traced.args_info),
+        arguments,
         own.options,
         () if own.is_own else tuple(donating_jits(expanded_on_leaves(traced), leaves)),
     )
@@ -170,8 +200,7 @@ def program_of_form(
     function: Any,
     closed_jaxpr: Any,
     result: Any,
-    arguments: tuple[Any, ...],
-    donated: tuple[Any, ...],
+    arguments: tuple[Argument, ...],
     options: Mapping[str, Any],
     donating: tuple[DonatingJit, ...] = (),
 ) -> TracedProgram:
@@ -179,7 +208,7 @@ def program_of_form(
 
     Example::
 
-        program_of_form(f, closed_jaxpr, result, (x,), (), options_of(jax.jit(f)))
+        program_of_form(f, closed_jaxpr, result, (Argument(x),), options_of(jax.jit(f)))
     """
     # JAX removes dead code together with the arguments that only this reads.
     closed = closed_jaxpr if options.get("keep_unused") else live_part(closed_jaxpr)
@@ -188,7 +217,6 @@ def program_of_form(
         closed,
         hoisted_uses(closed),
         arguments,
-        donated,
         donating,
         result,
         options,
@@ -205,29 +233,6 @@ def hoisted_uses(closed: Any) -> tuple[CapturedUse, ...]:
         for use in captured_uses(closed)
         if use.array.bytes > embed_threshold and use.array.shape and not use.array.key
     )
-
-
-def _read(jaxpr: Any, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the arguments that a jaxpr without dead code reads; all if that is not known."""
-    leaves = _traced_leaves(leaves, len(jaxpr.invars)) or leaves
-    if len(leaves) != len(jaxpr.invars):
-        return leaves
-    read = {id(atom) for equation in jaxpr.eqns for atom in equation.invars}
-    read.update(map(id, jaxpr.outvars))
-    return tuple(leaf for leaf, var in zip(leaves, jaxpr.invars, strict=True) if id(var) in read)
-
-
-def _donated(leaves: tuple[Any, ...], args_info: Any) -> tuple[Any, ...]:
-    infos = jax.tree.leaves(args_info, is_leaf=lambda node: hasattr(node, "donated"))
-    traced = _traced_leaves(leaves, len(infos))
-    return tuple(leaf for leaf, info in zip(traced, infos, strict=bool(traced)) if info.donated)
-
-
-def _traced_leaves(leaves: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-    """Return the leaves without static arguments, which are hashable; () if these are not known."""
-    if len(leaves) != count:
-        leaves = tuple(leaf for leaf in leaves if hasattr(leaf, "dtype"))
-    return leaves if len(leaves) == count else ()
 
 
 # -- what several detectors need -------------------------------------------------------------------

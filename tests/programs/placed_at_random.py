@@ -1,0 +1,135 @@
+"""Programs whose captured array, arguments, jit options and equations are placed at random.
+
+Run as a script, it prints what stock JAX makes of each, as JSON: the bits and places of its
+results, or what it raises. Two devices are enough.
+"""
+
+import itertools
+import json
+import random
+import sys
+import warnings
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+
+FIRST, SECOND = jax.devices()[:2]
+MESH, REVERSED = (Mesh(np.array(each), ("x",)) for each in ([FIRST, SECOND], [SECOND, FIRST]))
+PLACES = {
+    "first": SingleDeviceSharding(FIRST),
+    "second": SingleDeviceSharding(SECOND),
+    "replicated": NamedSharding(MESH, PartitionSpec()),
+    "sharded": NamedSharding(MESH, PartitionSpec("x")),
+    "reversed": NamedSharding(REVERSED, PartitionSpec()),
+}
+
+
+def placed(where, start=0):
+    values = np.arange(64, dtype=np.float32) + start
+    if where == "numpy":
+        values.flags.writeable = False
+        return values
+    return jnp.asarray(values) if where == "uncommitted" else jax.device_put(values, PLACES[where])
+
+
+def mapped(value):
+    spec = PartitionSpec()
+    return jax.shard_map(lambda x: x * 2, mesh=MESH, in_specs=spec, out_specs=spec)(value)
+
+
+FUNCTIONS = {
+    "multiplies": lambda x, t: x * t,
+    "maps": lambda x, t: mapped(x) * t,
+    "maps_captured": lambda x, t: x + mapped(t),
+    "constrains": lambda x, t: jax.lax.with_sharding_constraint(x * t, PLACES["replicated"]),
+    "moves": lambda x, t: jax.device_put(x, PLACES["first"]) * t,
+    "moves_to_device": lambda x, t: jax.device_put(x, SECOND) * t,
+    "moves_to_memory": lambda x, t: jax.device_put(x, jax.memory.Space.Device) * t,
+    "calls_jit": lambda x, t: jax.jit(lambda y: y * t + 1)(x),
+    "calls_placed_jit": lambda x, t: jax.jit(jnp.sin, out_shardings=PLACES["second"])(x) * t,
+    "branches": lambda x, t: jax.lax.cond(x[0] > 0, lambda y: y * t, lambda y: y, x),
+    "loops": lambda x, t: jax.lax.scan(lambda c, _: (c * t, None), x, None, 2)[0],
+    "returns": lambda x, t: (t, x + 1),
+    "reads_captured_alone": lambda x, t: t + 1,
+    "reads_twice": lambda x, t: x * t + jnp.sin(t),
+    "reads_in_dead_code": lambda x, t: (x * t, x + 1)[1],
+    "maps_over": lambda x, t: jax.vmap(lambda y: y * t[0])(x),
+}
+OPTIONS = {
+    "plain": {},
+    "keeps_unused": {"keep_unused": True},
+    "donates": {"donate_argnums": 0},
+    **{
+        f"{end}_{place}": {f"{end}_shardings": PLACES[place]}
+        for end, place in itertools.product(("in", "out"), ("first", "second", "replicated"))
+    },
+    "out_sharded": {"out_shardings": PLACES["sharded"]},
+}
+
+
+class Placed(NamedTuple):
+    """Where the parts of a program are, by their names above."""
+
+    captured: str
+    argument: str
+    unread: str
+    options: str
+    function: str
+
+    @property
+    def name(self):
+        return "__".join(self)
+
+    def build(self):
+        """Return a jitted function, and its arguments."""
+        captured, argument = placed(self.captured, 1), placed(self.argument)
+        options = dict(OPTIONS[self.options])
+        if self.options == "donates" and self.argument == self.captured:
+            argument = captured
+        if "in_shardings" in options:
+            options["in_shardings"] = (options["in_shardings"], None)
+
+        def function(x, _):
+            return FUNCTIONS[self.function](x, captured)
+
+        function.__name__ = self.name
+        return jax.jit(function, **options), (argument, placed(self.unread, 5))
+
+
+def programs(count, seed=0):
+    """Return different programs, the same ones for the same seed."""
+    draw = random.Random(seed)
+    arrays = ("uncommitted", "numpy", *PLACES)
+    found = {}
+    while len(found) < count:
+        made = Placed(*map(draw.choice, (arrays, arrays, arrays, [*OPTIONS], [*FUNCTIONS])))
+        # jaxlib 0.10.2 may crash where an array on two devices is donated and captured.
+        if made.options != "donates" or made.argument in (
+            "uncommitted",
+            "numpy",
+            "first",
+            "second",
+        ):
+            found[made.name] = made
+    return list(found.values())
+
+
+def outcome(program):
+    """Return the bits and the place of each result, or what is raised."""
+    try:
+        jitted, arguments = program.build()
+        results = jax.tree.leaves(jitted(*arguments))
+        return [
+            (np.asarray(each).tobytes().hex(), str(each.sharding) if each.committed else "")
+            for each in results
+        ]
+    except (ValueError, jax.errors.JaxRuntimeError) as error:
+        return type(error).__name__
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    print(json.dumps({each.name: outcome(each) for each in programs(int(sys.argv[1]))}))
