@@ -162,9 +162,10 @@ class OwnJit:
         import jax
 
         def moved(leaf: Any, sharding: Any) -> Any:
-            is_elsewhere = isinstance(leaf, jax.Array) and leaf.committed
-            is_elsewhere = is_elsewhere and leaf.sharding != sharding
-            return jax.device_put(leaf, sharding) if is_elsewhere else leaf
+            if not isinstance(leaf, jax.Array) or not leaf.committed:
+                return leaf
+            is_there = leaf.sharding.is_equivalent_to(sharding, leaf.ndim)
+            return leaf if is_there else jax.device_put(leaf, sharding)
 
         def all_moved(sharding: Any, part: Any) -> Any:
             return part if sharding is None else jax.tree.map(lambda x: moved(x, sharding), part)

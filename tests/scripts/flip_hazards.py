@@ -15,7 +15,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from parity_tests.observe import hazards
 from parity_tests.observe.measure import measure
@@ -33,7 +33,7 @@ REVERSED = jax.device_put(
     np.ones(64, np.float32), NamedSharding(Mesh(np.array([SECOND, FIRST]), ("x",)), PartitionSpec())
 )
 X = np.ones(64, np.float32)
-STATED = jax.sharding.SingleDeviceSharding(SECOND)
+STATED = SingleDeviceSharding(SECOND)
 
 
 def aligned():
@@ -78,8 +78,8 @@ def adds_to(argument, *captured):
     return lambda: (lambda x: sum(captured, x), (argument,))
 
 
-def donates(captured, argument):
-    return lambda: (jax.jit(lambda x: x + captured, donate_argnums=0), (argument,))
+def donates(captured, argument, **options):
+    return lambda: (jax.jit(lambda x: x + captured, donate_argnums=0, **options), (argument,))
 
 
 def donates_unread(captured, **options):
@@ -151,6 +151,9 @@ PROGRAMS = {
     "donated": donates(GONE := jnp.arange(64.0), GONE),
     "donated by another on its buffer": donates(
         LENT := jnp.arange(64.0), jax.device_put(LENT, LENT.device)
+    ),
+    "donated where its sharding puts it": donates(
+        PUT := jnp.arange(64.0), PUT, in_shardings=SingleDeviceSharding(FIRST)
     ),
     "donated and unread": donates_unread(jnp.arange(64.0)),
     "donated, unread and kept": donates_unread(jnp.arange(64.0), keep_unused=True),

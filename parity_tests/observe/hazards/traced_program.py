@@ -56,12 +56,6 @@ class Argument(NamedTuple):
             return self.stated
         return self.value.sharding
 
-    @property
-    def is_moved(self) -> bool:
-        """Whether JAX passes a copy, in another sharding than that of the value."""
-        own = self.value.sharding if is_committed(self.value) else None
-        return self.stated is not None and self.stated != own
-
 
 @dataclass(frozen=True)
 class TracedProgram:
@@ -110,8 +104,8 @@ class TracedProgram:
 
     @property
     def consumed(self) -> list[Any]:
-        """The arrays that a call consumes: donated ones that JAX passes as they are."""
-        return [each.value for each in self.kept if each.is_donated and not each.is_moved]
+        """The arrays that a call consumes: donated ones that JAX passes."""
+        return [each.value for each in self.kept if each.is_donated]
 
     def committed_devices(self) -> tuple[Any, ...]:
         """Return the devices of the first kept argument that is committed, else captured array.

@@ -58,6 +58,7 @@ FORBIDDEN, OF_ARRAY = "INVALID_ARGUMENT: Disallowed", "transfer: aval=ShapedArra
         ("small and writeable", []),
         ("donated", [DONATED]),
         ("donated by another on its buffer", [DONATED]),
+        ("donated where its sharding puts it", [DONATED]),
         ("donated and unread", []),
         ("donated, unread and kept", [DONATED]),
         ("an equal array donated", []),
@@ -128,6 +129,11 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
         ("donated", "uncommitted 0", "INVALID_ARGUMENT: Attempt to donate a"),
         (
             "donated by another on its buffer",
+            "committed 0",
+            "INVALID_ARGUMENT: Attempt to donate a",
+        ),
+        (
+            "donated where its sharding puts it",
             "committed 0",
             "INVALID_ARGUMENT: Attempt to donate a",
         ),
