@@ -8,8 +8,8 @@ news of the program. Traces, lowerings, compilations and calls of the program st
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, cast
 
 # The settings of JAX that stop, slow or tell of work, or choose where it is done; each has a
 # context manager. Those that say what a value is, such as `jax_enable_x64`, are not among them.
@@ -48,8 +48,27 @@ def jax_defaults() -> Iterator[None]:
 
     config = jax.config
     # Where nothing is set nothing is held: this is asked for every array that is read.
-    users = [each for each in _DEFAULTS.items() if getattr(config, each[0]) not in (None, each[1])]
+    # JAX 0.7.0 does not have all of them.
+    held = [(name, default) for name, default in _DEFAULTS.items() if hasattr(config, name)]
+    users = [each for each in held if getattr(config, each[0]) not in (None, each[1])]
     with ExitStack() as stack:
         for name, default in users:
             stack.enter_context(getattr(jax, name.removeprefix("jax_"))(default))
         yield
+
+
+def with_64_bits() -> AbstractContextManager[None]:
+    """Let values have 64 bits within a block, whatever the user's setting.
+
+    Example::
+
+        with with_64_bits():
+            jnp.ones(3, np.float64).dtype == np.float64
+    """
+    import jax
+
+    if hasattr(jax, "enable_x64"):
+        return cast(AbstractContextManager[None], jax.enable_x64(True))
+    from jax.experimental import enable_x64  # type: ignore[attr-defined]  # of jax 0.7.0
+
+    return cast(AbstractContextManager[None], enable_x64(True))

@@ -94,6 +94,20 @@ def devices_in_order(sharding: Any) -> tuple[Any, ...]:
     return tuple(attribute(sharding, "_device_assignment"))
 
 
+def is_reference(value: Any) -> bool:
+    """Say whether a value is a mutable reference, whose type has no public name in jax 0.7.0."""
+    import jax
+
+    public = getattr(jax, "Ref", None)
+    kind = public or attribute(importlib.import_module("jax._src.core"), "MutableArray")
+    return isinstance(value, kind)
+
+
+def context_mesh() -> Any:
+    """Return the mesh that `jax.set_mesh` has set, or an empty one; None in jax 0.7.0."""
+    return attribute(importlib.import_module("jax._src.mesh"), "get_concrete_mesh")()
+
+
 def key_generator(keys: Any) -> Any:
     """Return the generator that a dtype of keys stands for: its functions and its name."""
     return attribute(keys, "_impl")

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from parity_tests.evidence.values import Value
-from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jax_defaults import jax_defaults, with_64_bits
 from parity_tests.jaxpr.bodies import Call, Cond, Scan, While, bodies_in, structure_of
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.interpreter import bind, evaluate
@@ -63,7 +63,7 @@ def true_results(
         true_results(jax.make_jaxpr(jnp.sin)(1.0), [1.0])[0].dtype == np.float64
     """
     domain = _DoublePrecision(most_equations)
-    with jax.enable_x64(True):
+    with with_64_bits():
         results = evaluate(closed, [_widened(jnp.asarray(each)) for each in inputs], domain)
         return [np.asarray(words_of(result)) for result in results]
 

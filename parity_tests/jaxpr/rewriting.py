@@ -11,7 +11,8 @@ import numpy as np
 from jax.extend import core
 from jax.interpreters import partial_eval
 
-from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jax_defaults import jax_defaults, with_64_bits
+from parity_tests.jax_internals import is_reference
 from parity_tests.jaxpr.captured import unwrapped
 
 # Takes a captured value and returns the one to put in its place, of the same type.
@@ -35,7 +36,7 @@ def with_other_elements(value: Any) -> Any:
     dtype = getattr(value, "dtype", None)
     if dtype is None or not getattr(value, "shape", ()) or not value.size:
         return value
-    if isinstance(value, jax.Ref) or jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
+    if is_reference(value) or jax.dtypes.issubdtype(dtype, jax.dtypes.extended):
         return value
     if isinstance(value, np.ndarray):
         other = value.copy(order="K")  # of JAX's own class of arrays, which keeps 64 bits
@@ -44,7 +45,7 @@ def with_other_elements(value: Any) -> Any:
     inside = unwrapped(value)
     if inside is not value:
         return type(value)(with_other_elements(inside), value.weak_type)
-    with jax.enable_x64(True):
+    with with_64_bits():
         changed = jnp.equal(value, 0).astype(dtype)
     return jax.device_put(changed, value.sharding) if value.committed else changed
 

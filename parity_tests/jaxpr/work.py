@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 
 import jax
 
+from parity_tests.jax_internals import is_reference
 from parity_tests.jaxpr.bodies import Scan, bodies_of, folded, inner, structure_of
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import Domain, evaluate
@@ -240,7 +241,7 @@ class _Origins(Domain[_Origin]):
     within: Place
 
     def constant(self, value: Any, aval: Any) -> _Origin:
-        if isinstance(value, jax.Ref):
+        if is_reference(value):
             return _Origin.ARGUMENTS
         array = captured_value(value)
         # Stock JAX inlines typed PRNG keys in both modes.

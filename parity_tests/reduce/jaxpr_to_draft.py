@@ -16,7 +16,7 @@ import numpy as np
 from jax.extend import core
 from jax.extend.core import primitives
 
-from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jax_defaults import jax_defaults, with_64_bits
 from parity_tests.jaxpr.bodies import Call, Cond, LinearSolve, Scan, While, inner, structure_of
 from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.program import Program
@@ -56,7 +56,7 @@ def read(program: Program) -> Reading:
         raise CannotReadError("the program has arguments that are no arrays; capture them instead")
     held = HeldValues()
     # In 64 bits whatever the setting: nothing in the jaxpr is truncated.
-    with jax.enable_x64(True), jax_defaults():
+    with with_64_bits(), jax_defaults():
         draft = _draft(closed, leaves, held)
     return Reading(_with_x64(draft), held.host)
 

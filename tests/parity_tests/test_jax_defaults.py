@@ -5,8 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from parity_tests import jax_defaults as settings
 from parity_tests.evidence import values
-from parity_tests.jax_defaults import jax_defaults
+from parity_tests.jax_defaults import jax_defaults, with_64_bits
 from parity_tests.jaxpr.rewriting import with_other_elements
 from parity_tests.own_jit import OwnJit
 
@@ -52,6 +53,17 @@ def test_what_a_users_setting_forbids_is_done_within(setting, value, work):
         with jax_defaults():
             work()
         assert getattr(jax.config, f"jax_{setting}") == value
+
+
+def test_a_setting_that_this_jax_has_not_is_left_out(monkeypatch):
+    monkeypatch.setitem(settings._DEFAULTS, "jax_setting_of_another_release", True)
+    with jax.numpy_rank_promotion("raise"), jax_defaults():
+        broadcasts()
+
+
+def test_values_have_64_bits_within():
+    with with_64_bits():
+        assert jnp.ones(3, np.float64).dtype == np.float64
 
 
 @pytest.mark.parametrize("guarded", ["transfer_guard", "transfer_guard_host_to_device"])

@@ -11,6 +11,7 @@ from jax.extend import core
 from jax.sharding import AbstractMesh, Mesh, Sharding
 
 from parity_tests.advice import advice
+from parity_tests.jax_internals import context_mesh
 from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
@@ -32,10 +33,8 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
     the arguments.
     """
     others = list(_stated_elsewhere(traced))
-    sizes = [
-        each.size
-        for each in abstract_meshes([each.value for each in traced.arguments], traced.options)
-    ]
+    values = [each.value for each in traced.arguments]
+    sizes = [each.size for each in abstract_meshes(values, traced.options)]
     for use in traced.uses:
         if is_committed(use.array.value):
             own = devices_of(use.array.value.sharding)
@@ -80,7 +79,8 @@ def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
     for each in traced.kept:
         if each.sharding is not None:
             yield _COMMITTED if each.stated is None else "its in_shardings state", each.sharding
-    if not (mesh := jax.sharding.get_mesh()).empty:
+    mesh = context_mesh()
+    if mesh is not None and not mesh.empty:
         yield "the mesh in context has", mesh
     for each in filter(_is_sharding, _leaves(traced.options, "out_shardings")):
         yield "its out_shardings state", each
@@ -200,10 +200,14 @@ def stated_places(body: Any) -> Iterator[tuple[str, Any]]:
         for param in _PLACES_OF.get(name, ()):
             stated = equation.params[param]
             for each in stated if isinstance(stated, tuple) else (stated,):
-                if isinstance(each, (AbstractMesh, Mesh, Sharding, jax.memory.Space)):
+                if isinstance(each, (AbstractMesh, Mesh, Sharding)) or _is_memory(each):
                     yield name, getattr(each, "mesh", each)
         for each in bodies_of(equation):
             yield from stated_places(each.jaxpr)
+
+
+def _is_memory(stated: Any) -> bool:
+    return type(stated).__name__ in ("MemorySpace", "TransferToMemoryKind")  # the latter in 0.7.0
 
 
 def may_shard_outputs(body: Any, value: Any) -> bool:
