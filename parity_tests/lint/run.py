@@ -209,7 +209,9 @@ def _in_folder(folder: Path, above: tuple[str, ...]) -> Iterator[Path | Unread]:
             if entry.name not in _SKIPPED and not entry.name.startswith("."):
                 yield from _in_folder(path, (*above, real))
         elif path.suffix in (*_PYTHON, _NOTEBOOK):
-            yield from _below(path)
+            # Nobody may write to a pipe that lies about; one that is named is read.
+            is_pipe = path.is_fifo()
+            yield from [Unread(path, "it is a pipe")] if is_pipe else _below(path)
 
 
 def _is_folder(entry: os.DirEntry[str]) -> bool:

@@ -91,6 +91,15 @@ def test_a_file_that_is_missing_is_said(folder):
     assert "No such file" in unread.reason
 
 
+def test_a_pipe_in_a_folder_is_not_waited_for(folder):
+    os.mkfifo(folder / "pipe.py")
+    files, result = linted(folder)
+    assert files == ["bad.py"]
+    assert [(each.file.name, each.reason) for each in result.unread] == [
+        ("pipe.py", "it is a pipe")
+    ]
+
+
 def test_notebooks_are_left_out_by_name(folder):
     (folder / "book.ipynb").write_text("{}")
     _, result = linted(folder)
