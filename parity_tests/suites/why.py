@@ -18,7 +18,12 @@ from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.judge import flip_verdict
 from parity_tests.judge.findings import Findings
 from parity_tests.observe.hazards import arrays, devices
-from parity_tests.observe.hazards.traced_program import Argument, TracedProgram, hoisted_uses
+from parity_tests.observe.hazards.traced_program import (
+    Argument,
+    TracedProgram,
+    default_device,
+    hoisted_uses,
+)
 from parity_tests.observe.jit_on_side import stock_embed_threshold
 from parity_tests.observe.ledger import ArrayFate, row_of
 from reports.rows import (
@@ -135,6 +140,7 @@ def _hazards(
         options={},
         embed_threshold=stock_embed_threshold(),
         guards={},
+        default_device=default_device(),
     )
     yield from devices.incompatible_devices(traced)
     yield from devices.placement_of_outputs(traced)

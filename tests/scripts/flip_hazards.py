@@ -191,6 +191,8 @@ PROGRAMS = {
         jax.jit(lambda x: x + REPLICATED, in_shardings=REPLICATED.sharding),
         (ON_FIRST,),
     ),
+    "moved to a memory of the default device": moves(jax.memory.Space.Device, ON_SECOND),
+    "moved to a memory beside the default device": moves(jax.memory.Space.Device, ON_FIRST),
     "jit inside": calls_a_jit(),
     "jit inside with a sharding": calls_a_jit(out_shardings=STATED),
     "jit inside with the sharding of an unread argument": calls_a_jit(in_shardings=(None, STATED)),
@@ -217,9 +219,11 @@ PROGRAMS = {
 
 
 def around(name):
-    """The mesh or the transfer guard that a program runs under."""
+    """The mesh, the device or the transfer guard that a program runs under."""
     if "under a mesh" in name:
         return jax.set_mesh(Mesh(np.array([SECOND]), ("x",)))
+    if "default device" in name:
+        return jax.default_device(SECOND)
     level = "disallow" if "guarded" in name else "log" if "logged" in name else "allow"
     return jax.transfer_guard(level)
 

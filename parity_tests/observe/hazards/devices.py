@@ -15,7 +15,6 @@ from parity_tests.jax_internals import context_mesh
 from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
-    default_device,
     devices_of,
     hazard_of,
     is_committed,
@@ -150,7 +149,7 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
         value = use.array.value
         if devices_of(value.sharding) != anchor:
             continue  # JAX refuses the program
-        if not before and (not stated or anchor != (default_device(),)):
+        if not before and (not stated or anchor != (traced.default_device,)):
             yield hazard_of(
                 "placement of outputs",
                 use,

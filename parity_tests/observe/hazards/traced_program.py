@@ -61,11 +61,11 @@ class Argument(NamedTuple):
 class TracedProgram:
     """A program in simplified form, as JAX lowers it; `uses` are of arrays that stock JAX hoists.
 
-    `arguments` are the leaves of its example arguments, static ones left out.
-    `donating` are jits within a program that has none of its own.
-    `result` is the tree of its results, `options` are those of its own `jax.jit`. `embed_threshold`
-    is in bytes. `guards` are the user's transfer guards, by direction. `function` keeps alive what
-    holds its arrays.
+    `arguments` are the leaves of its example arguments, static ones left out. `donating` are jits
+    within a program that has none of its own. `result` is the tree of its results, `options` are
+    those of its own `jax.jit`. `embed_threshold` is in bytes. `guards` are the user's transfer
+    guards, by direction, `default_device` is where JAX runs what nothing places. `function` keeps
+    alive what holds its arrays.
     """
 
     function: Any
@@ -77,6 +77,7 @@ class TracedProgram:
     options: Mapping[str, Any]
     embed_threshold: int
     guards: Mapping[str, str | None]
+    default_device: Any
 
     def is_same_as(self, other: TracedProgram) -> bool:
         """Say whether two traces are one program: equations, results, donations and options.
@@ -216,6 +217,7 @@ def program_of_form(
         options,
         stock_embed_threshold(),
         {way: getattr(jax.config, name) for way, name in _GUARDS.items()},
+        default_device(),
     )
 
 
