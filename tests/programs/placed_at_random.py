@@ -1,9 +1,10 @@
-"""Programs whose captured array, arguments, jit options and equations are placed at random.
+"""Programs whose captured array, arguments, jit options, equations and calls are placed at random.
 
 Run as a script, it prints what stock JAX makes of each, as JSON: the bits and places of its
 results, or what it raises. Two devices are enough.
 """
 
+import contextlib
 import itertools
 import json
 import random
@@ -70,6 +71,14 @@ OPTIONS = {
 }
 
 
+CONTEXTS = {
+    "alone": contextlib.nullcontext,
+    "in_mesh": lambda: jax.set_mesh(MESH),
+    "in_mesh_of_second": lambda: jax.set_mesh(Mesh(np.array([SECOND]), ("x",))),
+    "second_is_default": lambda: jax.default_device(SECOND),
+}
+
+
 class Placed(NamedTuple):
     """Where the parts of a program are, by their names above."""
 
@@ -78,6 +87,7 @@ class Placed(NamedTuple):
     unread: str
     options: str
     function: str
+    context: str
 
     @property
     def name(self):
@@ -98,6 +108,12 @@ class Placed(NamedTuple):
         function.__name__ = self.name
         return jax.jit(function, **options), (argument, placed(self.unread, 5))
 
+    def results(self):
+        """Return what a call in its context returns."""
+        jitted, arguments = self.build()
+        with CONTEXTS[self.context]():
+            return jax.tree.leaves(jitted(*arguments))
+
 
 def programs(count, seed=0):
     """Return different programs, the same ones for the same seed."""
@@ -105,7 +121,9 @@ def programs(count, seed=0):
     arrays = ("uncommitted", "numpy", *PLACES)
     found = {}
     while len(found) < count:
-        made = Placed(*map(draw.choice, (arrays, arrays, arrays, [*OPTIONS], [*FUNCTIONS])))
+        context = draw.choice([*CONTEXTS]) if draw.random() < 0.3 else "alone"
+        of_parts = map(draw.choice, (arrays, arrays, arrays, [*OPTIONS], [*FUNCTIONS]))
+        made = Placed(*of_parts, context)
         # jaxlib 0.10.2 may crash where an array on two devices is donated and captured.
         if made.options != "donates" or made.argument in (
             "uncommitted",
@@ -117,14 +135,17 @@ def programs(count, seed=0):
     return list(found.values())
 
 
+def _parts(array):
+    """Which part of an array is on which device; one sharding may be written in several ways."""
+    return str(array.sharding.devices_indices_map(array.shape))
+
+
 def outcome(program):
     """Return the bits and the place of each result, or what is raised."""
     try:
-        jitted, arguments = program.build()
-        results = jax.tree.leaves(jitted(*arguments))
         return [
-            (np.asarray(each).tobytes().hex(), str(each.sharding) if each.committed else "")
-            for each in results
+            (np.asarray(each).tobytes().hex(), _parts(each) if each.committed else "")
+            for each in program.results()
         ]
     except (ValueError, jax.errors.JaxRuntimeError) as error:
         return type(error).__name__
