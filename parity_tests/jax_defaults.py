@@ -48,7 +48,7 @@ def jax_defaults() -> Iterator[None]:
 
     config = jax.config
     # Where nothing is set nothing is held: this is asked for every array that is read.
-    # JAX 0.7.0 does not have all of them.
+    # JAX before 0.8.0 does not have all of them.
     held = [(name, default) for name, default in _DEFAULTS.items() if hasattr(config, name)]
     users = [each for each in held if getattr(config, each[0]) not in (None, each[1])]
     with ExitStack() as stack:
@@ -69,6 +69,6 @@ def with_64_bits() -> AbstractContextManager[None]:
 
     if hasattr(jax, "enable_x64"):
         return cast(AbstractContextManager[None], jax.enable_x64(True))
-    from jax.experimental import enable_x64  # type: ignore[attr-defined]  # of jax 0.7.0
+    from jax.experimental import enable_x64  # type: ignore[attr-defined]  # before 0.8
 
     return cast(AbstractContextManager[None], enable_x64(True))

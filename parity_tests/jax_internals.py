@@ -95,7 +95,7 @@ def devices_in_order(sharding: Any) -> tuple[Any, ...]:
 
 
 def is_reference(value: Any) -> bool:
-    """Say whether a value is a mutable reference, whose type has no public name in jax 0.7.0."""
+    """Say whether a value is a mutable reference, whose type has a public name from 0.7.2 on."""
     import jax
 
     public = getattr(jax, "Ref", None)
@@ -104,7 +104,7 @@ def is_reference(value: Any) -> bool:
 
 
 def context_mesh() -> Any:
-    """Return the mesh that `jax.set_mesh` has set, or an empty one; None in jax 0.7.0."""
+    """Return the mesh that `jax.set_mesh` has set, else an empty one; in jax 0.7.0 else None."""
     return attribute(importlib.import_module("jax._src.mesh"), "get_concrete_mesh")()
 
 

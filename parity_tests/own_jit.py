@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jax_internals import attribute, has_executable, jit_info
+from parity_tests.jax_internals import attribute, context_mesh, has_executable, jit_info
 
 
 def is_jitted(fun: Any) -> bool:
@@ -99,9 +99,9 @@ class OwnJit:
         return args, kwargs
 
     def fresh_dynamic(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return the arguments of a compiled stage as `fresh` ones.
+        """Return the arguments of a compiled stage, as `fresh`.
 
-        It takes no static ones, and moves none to the sharding that its jit states.
+        Such a stage takes no static ones, and moves none to the sharding that its jit states.
         """
         return self._moved(*self._without_static(*self.fresh()))
 
@@ -116,7 +116,7 @@ class OwnJit:
         def add(sharding: Any, part: Any) -> None:
             found.extend((leaf, sharding) for leaf in _leaves(part))
 
-        _for_each_sharding(add, self.options.get("in_shardings"), args)
+        self._for_each_sharding(add, args)
         add(None, kwargs)
         return found
 
@@ -170,7 +170,29 @@ class OwnJit:
         def all_moved(sharding: Any, part: Any) -> Any:
             return part if sharding is None else jax.tree.map(lambda x: moved(x, sharding), part)
 
-        return _for_each_sharding(all_moved, self.options.get("in_shardings"), args), kwargs
+        return self._for_each_sharding(all_moved, args), kwargs
+
+    def _for_each_sharding(self, do: Callable[[Any, Any], Any], args: Any) -> Any:
+        """Map each sharding that the jit states, None among them, and its part of arguments.
+
+        A partition spec is of the mesh in context.
+        """
+        import jax
+        from jax.sharding import NamedSharding, PartitionSpec
+
+        mesh = context_mesh()
+
+        def placed(sharding: Any, part: Any) -> Any:
+            if isinstance(sharding, PartitionSpec):
+                sharding = NamedSharding(mesh, sharding) if mesh and not mesh.empty else None
+            return do(sharding, part)
+
+        return jax.tree.map(
+            placed,
+            self.options.get("in_shardings"),
+            args,
+            is_leaf=lambda each: each is None or isinstance(each, PartitionSpec),
+        )
 
     def _is(self, number: int, option: str) -> bool:
         numbers = self.options.get(option, ())
@@ -316,13 +338,6 @@ def _in_closure(fun: types.FunctionType) -> Iterator[Any]:
             yield cell.cell_contents
 
 
-def _for_each_sharding(do: Callable[[Any, Any], Any], shardings: Any, args: Any) -> Any:
-    """Map each sharding of a tree, None among them, and the part of arguments that it is for."""
-    import jax
-
-    return jax.tree.map(do, shardings, args, is_leaf=lambda each: each is None)
-
-
 @jax_defaults()
 def copied(value: Any) -> Any:
     """Copy the arrays of JAX in an argument; calls leave those of NumPy alone."""
@@ -367,7 +382,8 @@ _PLAIN = (
 
 
 def _is_given(value: Any) -> bool:
-    return value is not None and value is not False and value != () and value != {}
+    is_empty = type(value) in (tuple, dict) and not value  # a partition spec of no axes is none
+    return value is not None and value is not False and not is_empty
 
 
 def _shardings(info: Any, end: str) -> Any:

@@ -341,6 +341,10 @@ def make_donating_call(lowered: Lowered) -> None:
     closed = replace_captured(expanded_on_leaves(lowered.traced), copy_of)
     # Without the signature of the user's function, which takes trees: this one takes their leaves.
     fun = core.jaxpr_as_fun(closed)
-    keeps = bool(lowered.built.own.options.get("keep_unused"))
-    jitted = jitted_on(fun, lowered.built.side, donate_argnums=tuple(numbers), keep_unused=keeps)
+    own = lowered.built.own
+    options: dict[str, Any] = {"keep_unused": bool(own.options.get("keep_unused"))}
+    stated = tuple(sharding for _, sharding in own.leaves())
+    if any(each is not None for each in stated):
+        options["in_shardings"] = stated
+    jitted = jitted_on(fun, lowered.built.side, donate_argnums=tuple(numbers), **options)
     jax.block_until_ready(jitted(*map(copy_of, lowered.built.inputs)))

@@ -21,12 +21,14 @@ from engine.api import pipeline_of
 from engine.configuration.parsing import Side as OurSide
 from engine.runtime.watching import StockTrace, TracedForm, watch_traces
 from parity_tests.exception_texts import named
+from parity_tests.jax_internals import context_mesh
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.failures import it_raised
 from parity_tests.observe.hazards.detection import of_trace
 from parity_tests.observe.hazards.traced_program import (
     Argument,
     TracedProgram,
+    default_device,
     program_of_form,
 )
 from parity_tests.observe.numbers import numbered_jaxpr, numbers_of_jaxpr, steps_of
@@ -107,10 +109,17 @@ class Prover:
 
 
 def _kind(trace: StockTrace) -> Any:
-    """Return what the hazards of a call depend on, beside the program: donations and places."""
+    """Return what the hazards of a call depend on, beside the program: donations and places.
+
+    Two jits of one function are one program to JAX, whatever their options.
+    """
     arrays = [each for each in trace.operands if isinstance(each, jax.Array)]
     places = [] if not trace.executes else [(x.sharding, x.committed) for x in arrays]
-    return trace.executes, tuple(trace.donated), tuple(places)
+    options = options_in(trace.jit_info)
+    stated = (*trace.shardings, *jax.tree.leaves(options.get("out_shardings")))
+    around = context_mesh(), default_device()
+    donated, keeps = tuple(trace.donated), options.get("keep_unused")
+    return trace.executes, donated, tuple(places), stated, keeps, around
 
 
 def proved(trace: StockTrace) -> Claim:

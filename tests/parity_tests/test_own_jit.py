@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from jax.sharding import NamedSharding, SingleDeviceSharding
+from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
 import engine
@@ -67,6 +67,18 @@ def test_a_compiled_stage_is_given_arguments_where_their_jit_puts_them():
     assert stage(tree, y).sharding == jitted(*given).sharding
     with pytest.raises(ValueError, match="disagree with the shardings of arguments"):
         stage(*given)
+
+
+@pytest.mark.parametrize("spec", [P("x"), P()])
+def test_a_partition_spec_is_of_the_mesh_in_context(spec):
+    mesh = Mesh(np.array(jax.devices()[:1]), ("x",))
+    x = jax.device_put(X, NamedSharding(mesh, P()))
+    with jax.set_mesh(mesh):
+        jitted = jax.jit(lambda x: x * 2, in_shardings=spec)
+        own = OwnJit.of(jitted, (x,), {})
+        assert own.leaves() == [(x, NamedSharding(mesh, spec))]
+        np.testing.assert_array_equal(jitted.lower(x).compile()(*own.dynamic[0]), x * 2)
+    assert own.leaves() == [(x, None)]
 
 
 class Model:

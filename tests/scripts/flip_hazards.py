@@ -4,6 +4,7 @@ Prints as JSON, for each program, the kinds of hazards that are detected, and wh
 runs. After the flip, the hazards are also read off the trace of a measurement.
 """
 
+import contextlib
 import json
 import os
 import sys
@@ -155,6 +156,9 @@ PROGRAMS = {
     "donated where its sharding puts it": donates(
         PUT := jnp.arange(64.0), PUT, in_shardings=SingleDeviceSharding(FIRST)
     ),
+    "donated and moved by its sharding": donates(
+        MOVED := jnp.arange(64.0), MOVED, in_shardings=STATED
+    ),
     "donated and unread": donates_unread(jnp.arange(64.0)),
     "donated, unread and kept": donates_unread(jnp.arange(64.0), keep_unused=True),
     "an equal array donated": donates(ANYWHERE, jnp.array(ANYWHERE)),
@@ -212,20 +216,39 @@ PROGRAMS = {
     "NumPy, guarded, moved before": adds_to(ANYWHERE, jax.device_put(read_only_copy())),
     "NumPy, logged": adds_to(ANYWHERE, read_only_copy()),
     "uncommitted captured, guarded": adds_to(ON_SECOND, ANYWHERE),
+    "outputs elsewhere, guarded between devices": lambda: (
+        jax.jit(lambda x: x + ANYWHERE, out_shardings=STATED),
+        (X,),
+    ),
+    "moved elsewhere, guarded between devices": moves(STATED, ANYWHERE),
+    "another default device, guarded between devices": adds_to(X, ANYWHERE),
+    "same device, guarded between devices": adds_to(X, ANYWHERE),
     "uncommitted captured, guarded, moved before": adds_to(
         ON_SECOND, jax.device_put(ANYWHERE, SECOND)
     ),
 }
 
 
+@contextlib.contextmanager
 def around(name):
     """The mesh, the device or the transfer guard that a program runs under."""
+    with contextlib.ExitStack() as stack:
+        for each in contexts(name):
+            stack.enter_context(each)
+        yield
+
+
+def contexts(name):
     if "under a mesh" in name:
-        return jax.set_mesh(Mesh(np.array([SECOND]), ("x",)))
+        yield jax.set_mesh(Mesh(np.array([SECOND]), ("x",)))
     if "default device" in name:
-        return jax.default_device(SECOND)
-    level = "disallow" if "guarded" in name else "log" if "logged" in name else "allow"
-    return jax.transfer_guard(level)
+        yield jax.default_device(SECOND)
+    if "guarded between devices" in name:
+        yield jax.transfer_guard_device_to_device("disallow")
+    elif "guarded" in name:
+        yield jax.transfer_guard("disallow")
+    elif "logged" in name:
+        yield jax.transfer_guard("log")
 
 
 def outcome(name, build):

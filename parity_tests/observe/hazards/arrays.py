@@ -16,6 +16,7 @@ from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, stock_const_args
 from parity_tests.jaxpr.work import constant_work
 from parity_tests.observe.device_buffers import Held
+from parity_tests.observe.hazards.devices import runs_on
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of, hoisted_uses
 from reports.rows import Hazard
 from reports.views.figures import humanise_bytes, humanise_count
@@ -93,9 +94,16 @@ def captured_and_donated(traced: TracedProgram) -> Iterator[Hazard]:
     Legacy has inlined the value. Stock simplified passes the same buffer twice, once donated, and
     XLA refuses. An array made by `jax.device_put` of the captured one may have its buffer.
     Look-alikes: another array of equal value that is donated, or the captured array passed without
-    donation; neither shares a donated buffer. An argument that JAX drops is not donated.
+    donation; neither shares a donated buffer. An argument that JAX drops is not donated, and of one
+    that it moves, a copy is.
     """
-    yield from _among(traced.uses, traced.consumed)
+    devices = set(runs_on(traced) or (traced.default_device,))
+    consumed = [
+        each
+        for each in traced.consumed
+        if not isinstance(each, jax.Array) or each.devices() == devices
+    ]
+    yield from _among(traced.uses, consumed)
     for jit in traced.donating:
         yield from _among(hoisted_uses(jit.body), jit.donated)
 

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend import core
-from jax.sharding import AbstractMesh, Mesh, Sharding
+from jax.sharding import AbstractMesh, Mesh, PartitionSpec, Sharding
 
 from parity_tests.advice import advice
 from parity_tests.jax_internals import context_mesh
@@ -24,12 +24,12 @@ from reports.rows import Hazard
 
 
 def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
-    """Find captured arrays that are committed to other devices than the call, or its `shard_map`.
+    """Find captured arrays that are committed to other devices than those the program runs on.
 
-    Legacy inlines the value wherever the arguments are. Stock simplified passes it as an argument,
-    and JAX refuses a program that is on several devices, or on the same ones in another order.
-    Look-alikes: a captured array that is not committed, which JAX moves, or one on the devices of
-    the arguments.
+    Arguments, options, equations and a mesh in context say where it runs. Legacy inlines the value
+    there. Stock simplified passes the array as an argument, and JAX refuses a program that is on
+    several devices, or on the same ones in another order. Look-alikes: a captured array that is not
+    committed, which JAX moves, or one on the devices of the program.
     """
     others = list(_stated_elsewhere(traced))
     values = [each.value for each in traced.arguments]
@@ -52,14 +52,14 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
                     "incompatible devices",
                     use,
                     f"the array is committed to {named(own)}, and {apart[0]} {named(apart[1])}: "
-                    "legacy inlines its value wherever the arguments are, stock simplified refuses "
-                    "the call (incompatible devices)",
+                    "legacy inlines its value where the program runs, stock simplified refuses the "
+                    "call (incompatible devices)",
                     advice("same devices" if len(own) == 1 else "same mesh"),
                 )
 
 
 def _stated_elsewhere(traced: TracedProgram) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield the devices that a program is on, by all but one captured array."""
+    """Yield what says where a program runs, captured arrays among it, and the devices."""
     for told, stated in _stated_before(traced):
         yield told, devices_of(stated)
     for use in traced.uses:
@@ -81,11 +81,19 @@ def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
     mesh = context_mesh()
     if mesh is not None and not mesh.empty:
         yield "the mesh in context has", mesh
-    for each in filter(_is_sharding, _leaves(traced.options, "out_shardings")):
+    for each in filter(_is_stated, _leaves(traced.options, "out_shardings")):
         yield "its out_shardings state", each
     for name, stated in stated_places(traced.closed):
         if not isinstance(stated, AbstractMesh):
             yield f"a {name} runs on", stated
+
+
+def runs_on(traced: TracedProgram) -> tuple[Any, ...]:
+    """Return the devices that a program runs on in stock simplified, in order.
+
+    Those of an abstract mesh are not known, and none, as where nothing says it.
+    """
+    return next((devices for _, devices in _stated_elsewhere(traced) if devices), ())
 
 
 def abstract_meshes(arguments: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:
@@ -111,12 +119,12 @@ def implicit_transfer(traced: TracedProgram) -> Iterator[Hazard]:
     JAX's on the device of the call, or a guard that only logs, or a guard that is in force when
     arrays are made and not when the program is called.
     """
-    devices = traced.committed_devices()
+    devices = runs_on(traced) or (traced.default_device,)
     for use in traced.uses:
         value = use.array.value
         if isinstance(value, np.ndarray):
             where, fix = "host to device", advice("on the device")
-        elif devices and not is_committed(value) and value.devices() != set(devices):
+        elif not is_committed(value) and value.devices() != set(devices):
             where, fix = "device to device", "capture jax.device_put(a, device of the arguments)"
         else:
             continue
@@ -133,13 +141,13 @@ def implicit_transfer(traced: TracedProgram) -> Iterator[Hazard]:
 def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
     """Find captured arrays that change the device, commitment or sharding of the outputs.
 
-    In legacy the arguments alone decide where outputs are. In stock simplified a captured array is
-    an argument too: it commits the outputs if no argument does, and may shard them. Look-alikes: an
-    array that is not committed, or that is replicated beside committed arguments; a program that
-    states a device, sharding or memory by itself, or is called under a mesh.
+    In legacy the arguments, the options, the equations and a mesh in context decide where outputs
+    are. In stock simplified a captured array is an argument too: it commits the outputs if nothing
+    else does, and may shard them. Look-alikes: an array that is not committed, or that is
+    replicated beside committed arguments; a program that states a sharding or is called in a mesh.
     """
     outputs = _leaves(traced.options, "out_shardings")
-    if outputs and all(map(_is_sharding, outputs)):
+    if outputs and all(map(_is_stated, outputs)):
         return
     stated = [each for _, each in _stated_before(traced)]
     before = next(filter(None, map(devices_of, stated)), ())
@@ -174,8 +182,8 @@ def _leaves(options: Mapping[str, Any], name: str) -> list[Any]:
     return jax.tree.leaves(options.get(name), is_leaf=lambda each: each is None)
 
 
-def _is_sharding(stated: Any) -> bool:
-    return isinstance(stated, Sharding)
+def _is_stated(option: Any) -> bool:
+    return isinstance(option, (PartitionSpec, Sharding))  # the former of the mesh in context
 
 
 # -- what equations state --------------------------------------------------------------------------

@@ -108,17 +108,6 @@ class TracedProgram:
         """The arrays that a call consumes: donated ones that JAX passes."""
         return [each.value for each in self.kept if each.is_donated]
 
-    def committed_devices(self) -> tuple[Any, ...]:
-        """Return the devices of the first kept argument that is committed, else captured array.
-
-        They are in order. Those of an abstract mesh are not known, and none.
-        """
-        captured = (use.array.value for use in self.uses)
-        placed = [each.sharding for each in self.kept]
-        placed += [each.sharding for each in captured if is_committed(each)]
-        first = next((each for each in placed if each is not None), None)
-        return () if first is None else devices_of(first)
-
 
 def traced_in_forms(
     program: Program, reads_file: Path | None = None

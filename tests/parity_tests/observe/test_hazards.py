@@ -59,6 +59,7 @@ FORBIDDEN, OF_ARRAY = "INVALID_ARGUMENT: Disallowed", "transfer: aval=ShapedArra
         ("donated", [DONATED]),
         ("donated by another on its buffer", [DONATED]),
         ("donated where its sharding puts it", [DONATED]),
+        ("donated and moved by its sharding", []),
         ("donated and unread", []),
         ("donated, unread and kept", [DONATED]),
         ("an equal array donated", []),
@@ -110,6 +111,10 @@ FORBIDDEN, OF_ARRAY = "INVALID_ARGUMENT: Disallowed", "transfer: aval=ShapedArra
         ("NumPy, guarded, moved before", []),
         ("NumPy, logged", []),
         ("uncommitted captured, guarded", [TRANSFER]),
+        ("outputs elsewhere, guarded between devices", [TRANSFER]),
+        ("moved elsewhere, guarded between devices", [TRANSFER]),
+        ("another default device, guarded between devices", [TRANSFER]),
+        ("same device, guarded between devices", []),
         ("uncommitted captured, guarded, moved before", []),
     ],
 )
@@ -139,6 +144,7 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
             "committed 0",
             "INVALID_ARGUMENT: Attempt to donate a",
         ),
+        ("donated and moved by its sharding", "committed 1", "committed 1"),
         ("donated and unread", "uncommitted 0", "uncommitted 0"),
         ("donated, unread and kept", "uncommitted 0", "INVALID_ARGUMENT: Attempt to donate a"),
         ("an equal array donated", "uncommitted 0", "uncommitted 0"),
@@ -219,6 +225,15 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
             f"{FORBIDDEN} device-to-device {OF_ARRAY}",
         ),
         ("uncommitted captured, guarded, moved before", "committed 1", "committed 1"),
+        *(
+            (f"{name}, guarded between devices", legacy, f"{FORBIDDEN} device-to-device {OF_ARRAY}")
+            for name, legacy in (
+                ("outputs elsewhere", "committed 1"),
+                ("moved elsewhere", "committed 1"),
+                ("another default device", "uncommitted 1"),
+            )
+        ),
+        ("same device, guarded between devices", "uncommitted 0", "uncommitted 0"),
     ],
 )
 def test_stock_jax_does_what_the_hazard_says(program, legacy, simplified):

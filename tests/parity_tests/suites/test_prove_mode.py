@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import hijax_primitives
 import pytest
 from doc_blocks import excerpt, says
-from planted_suites import TESTS_OF_WAYS, WAYS, Suite
+from planted_suites import HEAD, TESTS_OF_WAYS, WAYS, Suite
 
 from parity_tests.suites.settings import SETTINGS, SettingsError, apply_project, check_options
 from reports.output.json_file import load_result
@@ -483,3 +483,28 @@ def test_a_rule_on_measurements_is_refused(tmp_path):
     )
     with pytest.raises(SettingsError, match="--constparity-fail: 'slower:20%' is about what a run"):
         apply_project(options, tmp_path)
+
+
+TWO_JITS = """
+
+import numpy as np
+from jax.sharding import SingleDeviceSharding
+
+FIRST, SECOND = map(SingleDeviceSharding, jax.devices()[:2])
+CAPTURED = jax.device_put(TABLE, FIRST)
+
+
+def adds(x):
+    return x + CAPTURED
+
+
+def test_it():
+    for sharding in (FIRST, SECOND):
+        jax.jit(adds, out_shardings=sharding)(np.ones(64, np.float32))
+"""
+
+
+def test_two_jits_of_one_function_have_hazards_of_their_own(suite):
+    run = suite.write(HEAD + TWO_JITS).run("--constparity=prove")
+    assert run.section[0] == "proof: 1 of 1 programs proved; 1 of these may still break"
+    assert "its out_shardings state cpu:1: " in run.output.lower()
