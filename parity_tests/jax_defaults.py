@@ -49,8 +49,11 @@ def jax_defaults() -> Iterator[None]:
     config = jax.config
     # Where nothing is set nothing is held: this is asked for every array that is read.
     # JAX before 0.8.0 does not have all of them.
-    held = [(name, default) for name, default in _DEFAULTS.items() if hasattr(config, name)]
-    users = [each for each in held if getattr(config, each[0]) not in (None, each[1])]
+    users = [
+        (name, default)
+        for name, default in _DEFAULTS.items()
+        if getattr(config, name, None) not in (None, default)
+    ]
     with ExitStack() as stack:
         for name, default in users:
             stack.enter_context(getattr(jax, name.removeprefix("jax_"))(default))

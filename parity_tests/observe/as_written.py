@@ -342,9 +342,11 @@ def make_donating_call(lowered: Lowered) -> None:
     # Without the signature of the user's function, which takes trees: this one takes their leaves.
     fun = core.jaxpr_as_fun(closed)
     own = lowered.built.own
-    options: dict[str, Any] = {"keep_unused": bool(own.options.get("keep_unused"))}
-    stated = tuple(sharding for _, sharding in own.leaves())
-    if any(each is not None for each in stated):
-        options["in_shardings"] = stated
-    jitted = jitted_on(fun, lowered.built.side, donate_argnums=tuple(numbers), **options)
+    jitted = jitted_on(
+        fun,
+        lowered.built.side,
+        donate_argnums=tuple(numbers),
+        keep_unused=bool(own.options.get("keep_unused")),
+        in_shardings=tuple(stated for _, stated in own.leaves()),
+    )
     jax.block_until_ready(jitted(*map(copy_of, lowered.built.inputs)))

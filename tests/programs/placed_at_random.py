@@ -9,7 +9,6 @@ import itertools
 import json
 import random
 import sys
-import warnings
 from typing import NamedTuple
 
 import jax
@@ -152,5 +151,4 @@ def outcome(program):
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")
     print(json.dumps({each.name: outcome(each) for each in programs(int(sys.argv[1]))}))

@@ -283,8 +283,8 @@ def after_writing_to_the_file():
 def of_measurement(name, build):
     traces = hazards.MeasuredTraces()
     with traces.watching(), around(name):
-        measure(from_function(build, name), "jax-simplified", on_traced=traces.note)
-    return sorted({h.kind for h in traces.found().hazards})
+        found = measure(from_function(build, name), "jax-simplified", on_traced=traces.note)
+    return sorted({h.kind for h in traces.found().hazards}), found.observation.failure is None
 
 
 def detected(name, build):
@@ -295,9 +295,11 @@ def detected(name, build):
 if __name__ == "__main__":
     assert sys.argv[1:] in (["jax-legacy"], ["jax-simplified"])
     found = {name: detected(name, build) for name, build in PROGRAMS.items()}
-    measured = {}
+    measured, fails = {}, []
     if sys.argv[1] == "jax-simplified":
-        measured = {name: of_measurement(name, build) for name, build in PROGRAMS.items()}
+        for name, build in PROGRAMS.items():
+            measured[name], works = of_measurement(name, build)
+            fails += [] if works else [name]
     runs = {"overwritten": after_overwriting(), "file overwritten": after_writing_to_the_file()}
     runs |= {name: outcome(name, build) for name, build in PROGRAMS.items()}
-    print(json.dumps({"hazards": found, "measured": measured, "runs": runs}))
+    print(json.dumps({"hazards": found, "measured": measured, "fails": fails, "runs": runs}))

@@ -31,7 +31,7 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
     several devices, or on the same ones in another order. Look-alikes: a captured array that is not
     committed, which JAX moves, or one on the devices of the program.
     """
-    others = list(_stated_elsewhere(traced))
+    others = list(_stated_after(traced))
     values = [each.value for each in traced.arguments]
     sizes = [each.size for each in abstract_meshes(values, traced.options)]
     for use in traced.uses:
@@ -58,8 +58,8 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
                 )
 
 
-def _stated_elsewhere(traced: TracedProgram) -> Iterator[tuple[str, tuple[Any, ...]]]:
-    """Yield what says where a program runs, captured arrays among it, and the devices."""
+def _stated_after(traced: TracedProgram) -> Iterator[tuple[str, tuple[Any, ...]]]:
+    """Yield what says where stock simplified runs a program, and the devices."""
     for told, stated in _stated_before(traced):
         yield told, devices_of(stated)
     for use in traced.uses:
@@ -93,7 +93,7 @@ def runs_on(traced: TracedProgram) -> tuple[Any, ...]:
 
     Those of an abstract mesh are not known, and none, as where nothing says it.
     """
-    return next((devices for _, devices in _stated_elsewhere(traced) if devices), ())
+    return next((devices for _, devices in _stated_after(traced) if devices), ())
 
 
 def abstract_meshes(arguments: Sequence[Any], options: Mapping[str, Any]) -> list[Any]:

@@ -42,6 +42,9 @@ _GUARDS = {
 }
 
 
+_DEFAULT_DEVICE = "jax_default_device"
+
+
 class Argument(NamedTuple):
     """A leaf of a program's arguments: whether it is donated, and the sharding its jit states."""
 
@@ -246,7 +249,7 @@ def devices_of(stated: Any) -> tuple[Any, ...]:
 
 def default_device() -> Any:
     """Return the device on which JAX runs what nothing places."""
-    chosen = getattr(jax.config, "jax_default_device")  # noqa: B009 (it has no type)
+    chosen = getattr(jax.config, _DEFAULT_DEVICE)
     if chosen is None or isinstance(chosen, str):
         return jax.local_devices(backend=chosen)[0]
     return chosen

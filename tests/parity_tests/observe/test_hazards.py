@@ -128,6 +128,14 @@ def test_the_trace_of_a_measurement_tells_the_same_hazards():
     assert found["measured"] == found["hazards"]
 
 
+def test_a_measurement_with_donation_fails_where_stock_jax_does():
+    """What XLA makes of a buffer that two arrays share only the call as it is written shows."""
+    found = run("jax-simplified")
+    raised = [name for name, made in found["runs"].items() if "Attempt to donate" in str(made)]
+    raised.remove("donated by another on its buffer")
+    assert [each for each in found["fails"] if each.startswith("donated")] == raised
+
+
 @pytest.mark.parametrize(
     ("program", "legacy", "simplified"),
     [

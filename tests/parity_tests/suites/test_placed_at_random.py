@@ -14,7 +14,6 @@ from reports import load_result
 FILE = program_file("placed_at_random")
 SUITE = f"""
 import importlib.util
-import warnings
 
 import jax
 import pytest
@@ -24,7 +23,6 @@ placed_at_random = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(placed_at_random)
 
 
-@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("program", placed_at_random.programs(COUNT), ids=lambda each: each.name)
 def test_program(program):
     try:
