@@ -54,16 +54,16 @@ def bisect(
         str,
         typer.Option(
             metavar="HOW",
-            help="What failing is: exit (a status other than 0), text:REGEX (the output has a "
-            "match), or 'value:REGEX TOLERANCE' (a number in it differs).",
+            help="What failing is, as 'text:NaN found': exit (a status other than 0), text:REGEX "
+            "(the output has a match), or 'value:REGEX TOLERANCE' (a number in it differs).",
         ),
     ] = "exit",
     flip: Annotated[
         str | None,
         typer.Option(
             metavar="SITES",
-            help="Search nothing: run the command once with these sites flipped, and exit as it "
-            "does. SITES are all, none, or numbers and ranges between commas.",
+            help="Run the command once with these sites flipped; exit as it does, and search "
+            "nothing. SITES are all, none, or numbers and ranges between commas.",
         ),
     ] = None,
     policy: Annotated[
@@ -72,15 +72,15 @@ def bisect(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Arrays that are inlined, or with --flip hoisted, whatever is flipped; a line for "
-            "each, as in: inline model.py:31  # until #1234 is fixed",
+            help="Arrays inlined whatever is flipped; with --flip, or hoisted. A line for each, "
+            "as in: inline model.py:31  # until #1234 is fixed",
         ),
     ] = None,
     inline: Annotated[
         list[str] | None,
         typer.Option(
             metavar="KEY",
-            help="Inline these arrays whatever is flipped, as in model.py:31, model.py:Model.* or "
+            help="Inline these arrays whatever is flipped: model.py:31, model.py:Model.* or "
             "'float32[64,64] model.py:31'. Repeatable.",
         ),
     ] = None,
@@ -98,7 +98,7 @@ def bisect(
         str,
         typer.Option(
             metavar="COMMAND",
-            help="Run by the shell before each run, to remove what an earlier one left behind.",
+            help="Run by the shell before each run; it removes what an earlier one left behind.",
         ),
     ] = "",
     anew: Annotated[

@@ -132,13 +132,11 @@ def campaign(
 
     Examples:
 
-      constparity campaign nightly.toml --jobs 2
+      constparity campaign ecosystem.toml --jobs 2 -k numpyro
 
       constparity campaign nightly.toml --status --report html:so_far.html
 
       constparity campaign nightly.toml --retry lost,"could not compare"
-
-      constparity campaign ecosystem.toml -k numpyro
     """
     from parity_tests.campaign.campaign import Asked, digest_of, run_campaign
     from parity_tests.campaign.searching import smaller_programs, with_files

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from parity_tests.cli.exit_codes import Exit
-from parity_tests.cli.help_pages import Command, Group, write_page, write_rows
+from parity_tests.cli.help_pages import Command, Group, write_page
 from parity_tests.cli.options import with_options
 
 # The commands in groups, each with what it does. The command `run` is the function `run` of
@@ -99,11 +99,12 @@ class Commands(Group):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page, with the commands in groups."""
-        write_page(self, ctx, formatter)
         widest = max(map(len, self.list_commands(ctx)))
-        for heading, commands in COMMANDS.items():
-            rows = [(name.ljust(widest), what) for name, what in commands.items()]
-            write_rows(formatter, heading, rows)
+        rows = {
+            heading: [(name.ljust(widest), what) for name, what in commands.items()]
+            for heading, commands in COMMANDS.items()
+        }
+        write_page(self, ctx, formatter, rows)
 
 
 def command_named(name: str) -> Any:

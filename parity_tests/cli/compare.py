@@ -54,8 +54,8 @@ def compare(
         bool,
         typer.Option(
             "--attribute",
-            help="Run programs whose outputs drift again to find out why, as `run` does. What the "
-            "files name is imported: only for results that you trust.",
+            help="Run what drifts again, of results that you trust: what they name is imported, "
+            "and why outputs drift is found out as by `run`.",
             rich_help_panel=HOW,
         ),
     ] = False,

@@ -37,7 +37,7 @@ def culprit(
         typer.Option(
             min=1.0,
             metavar="F",
-            help="Bytes and seconds differ that are this many times each other.",
+            help="Bytes and seconds differ by more than this factor.",
         ),
     ] = 1.5,
     samples: Annotated[int, typer.Option(min=1, metavar="N", help="Times are medians of N.")] = 5,

@@ -23,7 +23,7 @@ def doctor(
         list[str] | None,
         typer.Option(
             metavar="PATH",
-            help="Diagnose this Python, as in ~/jax-0.12/bin/python, as one that the sides run in. "
+            help="Diagnose this Python, as one that the sides run in. "
             "Nothing is installed there. Repeatable. Without it, the Python of constparity.",
         ),
     ] = None,

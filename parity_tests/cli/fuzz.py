@@ -46,7 +46,7 @@ def fuzz(
         Path,
         typer.Option(
             metavar="DIR",
-            help="Where the programs are written, and smaller ones that fail or are not proved.",
+            help="Where the programs are written; smaller ones, too, that fail or are not proved.",
             rich_help_panel=OUTPUT,
         ),
     ] = Path("constparity-fuzz"),

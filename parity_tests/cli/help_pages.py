@@ -1,15 +1,19 @@
-"""What `--help` prints: a screen for each command, with options in groups, the rare ones by name.
+"""What `--help` prints: a screen for each command, with options in groups.
 
-`--help-all` explains these, too. Pages are plain text: nothing is coloured, and rich not imported.
+Where the terminal has no room for all of it, an option has its first clause, or is named alone:
+`--help-all` explains them. Pages are plain text: nothing is coloured, and rich not imported.
 """
 
 from __future__ import annotations
 
 import difflib
 import inspect
+import re
+import shutil
 import textwrap
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeAlias
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,7 +28,12 @@ EXIT_STATUS = "Exit status"
 RARE = "Rarely needed"
 _OTHER = "Options"
 _OF_HELP = ("-h", "--help", "--help-all")  # whoever reads the page knows them
-_ORDER = (WHAT, HOW, _OTHER, OUTPUT, EXIT_STATUS)
+_ARGUMENTS = "Arguments"
+_ORDER = (_ARGUMENTS, WHAT, HOW, _OTHER, OUTPUT, EXIT_STATUS, RARE)
+# Names, each with what it means.
+Rows: TypeAlias = Sequence[tuple[str, str]]
+_MORE = "--help-all explains all, also"
+_ENDS = re.compile(r"(?<=[^\s.])[.:;] ")  # of the first clause
 
 _ALL = "constparity.help_all"  # in the `meta` of a context: the rare options are explained, too
 # What is run by a command of ours, and whether it has the dashes that keep its options from us.
@@ -78,10 +87,9 @@ class Group(TyperGroup):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the page, and the commands with the first sentence of each."""
-        write_page(self, ctx, formatter)
         found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
         rows = [(name, _paragraphs(each.help)[0]) for name, each in found if each is not None]
-        write_rows(formatter, "Commands", rows)
+        write_page(self, ctx, formatter, {"Commands": rows})
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command that the words name; leaves with `Exit.USAGE` where there is none."""
@@ -105,50 +113,105 @@ def print_all(context: typer.Context, asked: bool) -> None:
         raise typer.Exit
 
 
-def write_page(command: Any, context: Any, formatter: Any) -> None:
-    """Write usage, what the command does, and its options in groups."""
+def write_page(
+    command: Any, context: Any, formatter: Any, commands: Mapping[str, Rows] = MappingProxyType({})
+) -> None:
+    """Write usage, what the command does, and its options in groups: all of it, or a screen.
+
+    Below that stand its own commands, by their headings, with what each does.
+    """
     formatter.write_usage(context.command_path, " ".join(command.collect_usage_pieces(context)))
-    paragraphs = _paragraphs(command.help)
-    for paragraph in paragraphs:
-        is_example = paragraph.startswith(" ")
-        if is_example:
-            formatter.write(f"{paragraph}\n")
-        else:
-            _write_text(formatter, paragraph)
-    arguments = [(_name_of(each), each.help or "") for each in _arguments(command, context)]
-    write_rows(formatter, "Arguments", [each for each in arguments if each[1]])
-    groups: dict[str, list[Any]] = {group: [] for group in _ORDER}
+    paragraphs, groups = _paragraphs(command.help), _groups(command, context)
+    ends = [
+        line
+        for heading, rows in commands.items()
+        for line in ("", heading, *_rows(rows, formatter.width))
+    ]
+    room = shutil.get_terminal_size().lines - 2 - len(ends)  # the usage, and the prompt
+    page = _all_of(paragraphs, groups, formatter.width)
+    if not context.meta.get(_ALL) and len(page) > room:
+        page = _screen_of(paragraphs, groups, formatter.width, room)
+    formatter.write("".join(f"{line}\n" for line in page + ends))
+
+
+def _groups(command: Any, context: Any) -> dict[str, list[Any]]:
+    """Return the arguments and options by the heading that they stand under."""
+    found: dict[str, list[Any]] = {group: [] for group in _ORDER}
     for each in command.get_params(context):
-        if each.param_type_name == "option" and each.opts[0] not in _OF_HELP:
-            group = RARE if "--show-completion" in each.opts else each.rich_help_panel
-            groups.setdefault(group or _OTHER, []).append(each)
-    rare = groups.pop(RARE, [])
-    for name, options in groups.items():
-        write_rows(formatter, name, [(_names_of(each), _text_of(each)) for each in options])
-    if context.meta.get(_ALL):
-        write_rows(formatter, RARE, [(_names_of(each), _text_of(each)) for each in rare])
-    else:
-        names = ", ".join(each.opts[0] for each in rare)
-        _write_text(formatter, f"{RARE}, see --help-all: {names}")
+        is_argument = each.param_type_name == "argument"
+        group = each.rich_help_panel or (_ARGUMENTS if is_argument else _OTHER)
+        if each.help and each.opts[0] not in _OF_HELP:
+            found[RARE if "--show-completion" in each.opts else group].append(each)
+    return {group: taken for group, taken in found.items() if taken}
 
 
-def _write_text(formatter: Any, text: str) -> None:
-    formatter.write(f"\n{textwrap.fill(text, formatter.width, break_on_hyphens=False)}\n")
+def _all_of(paragraphs: list[str], groups: dict[str, list[Any]], width: int) -> list[str]:
+    lines = _filled(paragraphs, width)
+    for heading, taken in groups.items():
+        lines += ["", heading, *_rows([(_names_of(each), _text_of(each)) for each in taken], width)]
+    return lines
 
 
-def write_rows(formatter: Any, heading: str, rows: Sequence[tuple[str, str]]) -> None:
-    """Write names with what they mean, below a heading."""
-    if not rows:
-        return
+def _screen_of(
+    paragraphs: list[str], groups: dict[str, list[Any]], width: int, room: int
+) -> list[str]:
+    """Return a page with a line for each option, or with its name alone where there is no room.
+
+    The rare options are named first, then the last ones of the longest group.
+    """
+    examples = [each for each in paragraphs if each.startswith(" ")]
+    head = _filled([*paragraphs[:1], *([""] if examples else []), *examples], width)
+    rare = [each.opts[0] for each in groups.pop(RARE, ())]
+    kept = {heading: [*taken] for heading, taken in groups.items()}
+    while True:
+        lines = ["", *_lines_of(kept, width)]
+        shown = {each.name for taken in kept.values() for each in taken}
+        named = [
+            each.opts[0] for taken in groups.values() for each in taken if each.name not in shown
+        ]
+        for also in ([*named, *rare], [*named, "and what is rarely needed"]):
+            page = head + lines + _filled([f"{_MORE} {', '.join(also)}"], width)
+            if len(page) <= room:
+                return page
+        longest = max(reversed(kept.values()), key=len, default=[])
+        if len(longest) < 2:
+            return page
+        longest.pop()
+
+
+def _lines_of(groups: dict[str, list[Any]], width: int) -> list[str]:
+    """Return a line for each option, and one for the heading of each group."""
+    lines = []
+    for heading, taken in groups.items():
+        names = [_names_of(each) for each in taken]
+        room = width - max(map(len, names)) - 4
+        texts = [_clause_of(each, room) for each in taken]
+        lines += [heading, *_rows([*zip(names, texts, strict=True)], width)]
+    return lines
+
+
+def _filled(paragraphs: Sequence[str], width: int) -> list[str]:
+    """Return the lines of paragraphs, and an empty one before each that is no example."""
+    lines = []
+    for each in paragraphs:
+        is_example = each.startswith(" ")
+        filled = textwrap.wrap(each, width, break_on_hyphens=False)
+        lines += each.split("\n") if is_example else ["", *filled]
+    return lines
+
+
+def _rows(rows: Rows, width: int) -> list[str]:
+    """Return the lines of names with what they mean."""
     column = min(max(len(name) for name, _ in rows), _WIDEST_NAMES) + 4
-    formatter.write(f"\n{heading}\n")
+    found = []
     for name, text in rows:
-        lines = textwrap.wrap(text, formatter.width - column, break_on_hyphens=False) or [""]
+        lines = textwrap.wrap(text, width - column, break_on_hyphens=False) or [""]
         if len(name) + 4 > column:
-            formatter.write(f"  {name}\n")
+            found.append(f"  {name}")
             name = ""
-        formatter.write(f"  {name:{column - 2}}{lines[0]}\n".rstrip(" "))
-        formatter.write("".join(f"{'':{column}}{line}\n" for line in lines[1:]))
+        found.append(f"  {name:{column - 2}}{lines[0]}".rstrip())
+        found += [f"{'':{column}}{line}" for line in lines[1:]]
+    return found
 
 
 def _paragraphs(text: str | None) -> list[str]:
@@ -171,15 +234,27 @@ def _usage_of(argument: Any) -> str:
     return f"{name}..." if argument.nargs == -1 else name
 
 
-def _names_of(option: Any) -> str:
-    """Return the names of an option, the short ones first, and the name of its value."""
-    names = ", ".join(sorted([*option.opts, *option.secondary_opts], key=len))
-    return names if option.is_flag or option.metavar is None else f"{names} {option.metavar}"
+def _names_of(parameter: Any) -> str:
+    """Return the name of an argument; those of an option, short ones first, and of its value."""
+    if parameter.param_type_name == "argument":
+        return _name_of(parameter)
+    names = ", ".join(sorted([*parameter.opts, *parameter.secondary_opts], key=len))
+    takes_none = parameter.is_flag or parameter.metavar is None
+    return names if takes_none else f"{names} {parameter.metavar}"
+
+
+def _clause_of(parameter: Any, width: int) -> str:
+    """Return what a parameter is, or the first clause where all of it is wider than this."""
+    text = parameter.help or ""
+    whole = (_text_of(parameter), text, f"{_ENDS.split(text, maxsplit=1)[0].removesuffix('.')}.")
+    return next((each for each in whole if len(each) <= width), whole[-1])
 
 
 def _text_of(option: Any) -> str:
     """Return what an option does, and its default where that says something."""
     default, shown, text = option.default, option.show_default, option.help or ""
+    if option.param_type_name == "argument":
+        return text
     if default is None and isinstance(shown, str):
         default = shown
     if not shown or default in (None, False, "", [], ()) or callable(default):

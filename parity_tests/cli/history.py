@@ -125,8 +125,8 @@ def trend(
         str,
         typer.Option(
             metavar="METRIC",
-            help="flip, compile, first-call, call, hlo, executable, constants, temporaries, "
-            "host-memory, const-args or equations.",
+            help="What is drawn: flip, compile, first-call, call, hlo, executable, constants, "
+            "temporaries, host-memory, const-args or equations.",
         ),
     ] = "flip",
     program: Annotated[
@@ -145,7 +145,7 @@ def trend(
     reporting: Annotated[Reporting, ("svg", "json")],
     display: PlainDisplay,
 ) -> None:
-    """Draw a metric over the runs of a store, in the terminal and as svg:PATH.
+    """Draw a metric over the runs of a store, also as an SVG picture.
 
     Lines join runs of one machine with the same versions alone; over jax, of one machine. Sums are
     over the programs that all these runs have.

@@ -43,7 +43,7 @@ def init(
         str | None,
         typer.Option(
             metavar="REQUIREMENT",
-            help="What the job installs constparity from, as arguments of pip.",
+            help="Arguments of pip that the job installs it from.",
             show_default="what is installed here, pinned",
         ),
     ] = None,

@@ -32,8 +32,9 @@ Targets = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="TARGET",
-        help="package.module:name or path/to/file.py:name, or a module, file or folder for all "
-        "programs in it. Without targets, the built-in corpus.",
+        help="A module, file or folder of programs; package.module:name or path/to/file.py:name "
+        "for one. Without targets, the built-in corpus.",
+        rich_help_panel=WHAT,
     ),
 ]
 OneTarget = Annotated[
@@ -58,7 +59,7 @@ Report = Annotated[
     list[str] | None,
     typer.Option(
         metavar="FORMAT:PATH",
-        help="Write a report: {formats}. PATH - prints it. Repeatable.",
+        help="Write a report, as {formats[0]}:PATH. Formats: {all}. PATH - prints it. Repeatable.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -96,9 +97,10 @@ FailOn = Annotated[
     typer.Option(
         metavar="RULES",
         autocompletion=completion.one_of(completion.rules, behind=","),
-        help="What to exit with 1 for: different, placement, new-failure, not-compared (2), drift, "
-        "slower:20%, larger:2x, hazard:donated, not-proved:parted, version-change. Default: "
-        "fail-on of [tool.constparity] in pyproject.toml, else the first four.",
+        help="What to exit with 1 for, as drift,slower:20%: different, placement, new-failure, "
+        "not-compared (2), drift, slower:20%, larger:2x, hazard:donated, not-proved:parted, "
+        "version-change. Default: fail-on of [tool.constparity] in pyproject.toml, else the first "
+        "four.",
         rich_help_panel=EXIT_STATUS,
     ),
 ]
@@ -348,7 +350,7 @@ HelpAll = Annotated[
         callback=print_all,
         is_eager=True,
         expose_value=False,
-        help="As --help, with the options that are rarely needed.",
+        help="As --help, with all options and more of each.",
     ),
 ]
 
@@ -425,7 +427,7 @@ class _Taken:
             return annotation
         formats = self.told or Reporting.formats
         told = copy.copy(report.__metadata__[0])
-        told.help = told.help.format(formats=", ".join(formats))
+        told.help = told.help.format(formats=formats, all=", ".join(formats))
         told.autocompletion = completion.one_of(lambda: [f"{each}:" for each in formats])
         return Annotated[report.__origin__, told]
 

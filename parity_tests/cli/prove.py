@@ -37,13 +37,11 @@ if TYPE_CHECKING:
 def prove(
     context: typer.Context,
     targets: Targets = None,
-    sides: Sides = "jax-legacy,jax-simplified",
-    python: OnePython = None,
     *,
     choosing: Choosing,
+    python: OnePython = None,
+    sides: Sides = "jax-legacy,jax-simplified",
     list_only: ListOnly = False,
-    timeout: ProgramTimeout = 120.0,
-    jobs: Jobs = None,
     platforms: Annotated[
         str | None,
         typer.Option(
@@ -53,6 +51,8 @@ def prove(
             rich_help_panel=HOW,
         ),
     ] = None,
+    jobs: Jobs = None,
+    timeout: ProgramTimeout = 120.0,
     numbers: Annotated[
         bool,
         typer.Option(
@@ -68,8 +68,9 @@ def prove(
         typer.Option(
             metavar="RULES",
             autocompletion=one_of(rules, behind=","),
-            help="What to exit with 1 (different, new-failure: refuted) or 2 for: not-compared, "
-            "not-proved:parted, not-proved:undecided, hazard, hazard:donated, placement. Default: "
+            help="What to exit with 1 or 2 for, as hazard:donated: different and new-failure "
+            "(1, where refuted), not-compared, not-proved:parted, not-proved:undecided, hazard, "
+            "hazard:donated, placement (2). Default: "
             "fail-on of [tool.constparity] in pyproject.toml, else "
             "different,new-failure,not-compared,hazard.",
             rich_help_panel=EXIT_STATUS,

@@ -20,7 +20,7 @@ def report(
         Path,
         typer.Argument(
             metavar="RESULT.json",
-            help="What --report json:RESULT.json or --save RESULT.json wrote, or pytest with "
+            help="What --report json:RESULT.json or --save RESULT.json wrote; pytest with "
             "--constparity-report json:RESULT.json; with --store a run.",
         ),
     ],

@@ -55,9 +55,9 @@ if TYPE_CHECKING:
 class _Where:
     """The interpreters that the sides run in."""
 
-    python: Python = None
     jax: JaxVersions = None
     with_: WithPackages = None
+    python: Python = None
 
     def pythons(
         self, context: typer.Context, releases: Sequence[str] = (), *, reload: bool
@@ -75,8 +75,16 @@ class _Where:
 class _Measuring:
     """How programs are run."""
 
-    timeout: ProgramTimeout = 120.0
     jobs: Jobs = None
+    rounds: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            metavar="N",
+            help="Judge times in N rounds; 5 are enough for a verdict.",
+            rich_help_panel=HOW,
+        ),
+    ] = 0
     exit_first: Annotated[
         bool,
         typer.Option(
@@ -85,6 +93,7 @@ class _Measuring:
             rich_help_panel=HOW,
         ),
     ] = False
+    timeout: ProgramTimeout = 120.0
     resume: Resume = None
     only_changed: Annotated[
         Path | None,
@@ -95,15 +104,6 @@ class _Measuring:
             rich_help_panel=RARE,
         ),
     ] = None
-    rounds: Annotated[
-        int,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Judge times in N rounds; 5 are enough for a verdict.",
-            rich_help_panel=HOW,
-        ),
-    ] = 0
     no_times: Annotated[
         bool,
         typer.Option(
@@ -205,11 +205,11 @@ class _Keeping:
 def run(
     context: typer.Context,
     targets: Targets = None,
-    sides: Sides = None,
     *,
-    where: _Where,
     choosing: Choosing,
+    where: _Where,
     last_failed: LastFailed = False,
+    sides: Sides = None,
     list_only: ListOnly = False,
     measuring: _Measuring,
     reporting: Reporting,

@@ -26,7 +26,7 @@ Expression = Annotated[
         "-k",
         metavar="EXPRESSION",
         autocompletion=one_of(programs),
-        help="Only programs that match: -k 'scan and not grad'.",
+        help="Only programs that match, as 'scan and not grad'.",
         rich_help_panel=WHAT,
     ),
 ]

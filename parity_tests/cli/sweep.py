@@ -35,7 +35,7 @@ def sweep(
         Path | None,
         typer.Option(
             metavar="RESULT.json",
-            help="Add the sweep to the JSON report of a run, whose HTML and Markdown then have it.",
+            help="Add the sweep to the JSON report of a run; its HTML and Markdown then have it.",
         ),
     ] = None,
     timeout: Annotated[

@@ -30,7 +30,7 @@ def tune(
         typer.Option(
             min=1.0,
             metavar="R",
-            help="Compiling may take R times as long as with all arrays hoisted.",
+            help="Compiling may take R times as long as with all hoisted.",
         ),
     ] = 2.0,
     most_bytes: Annotated[

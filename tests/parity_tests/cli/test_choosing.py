@@ -191,7 +191,7 @@ def test_without_colours_the_text_is_plain(ran, capsys, monkeypatch, command):
 def test_each_rule_of_the_help_is_a_rule(capsys, monkeypatch):
     """The help names the rules and the table of the project."""
     monkeypatch.setenv("COLUMNS", "200")
-    assert app.main(["run", "--help"]) == 0
+    assert app.main(["run", "--help-all"]) == 0
     text = capsys.readouterr().out
     for group in ("What is run", "How it is run", "Output", "Exit status"):
         assert f"\n{group}\n" in text
@@ -202,7 +202,7 @@ def test_each_rule_of_the_help_is_a_rule(capsys, monkeypatch):
 
 @pytest.mark.parametrize("command", ["run", "explain", "compare", "matrix", "aa", "fuzz"])
 def test_commands_over_programs_have_the_same_options_of_output(command, capsys):
-    assert app.main([command, "--help"]) == 0
+    assert app.main([command, "--help-all"]) == 0
     text = capsys.readouterr().out
     assert all(option in text for option in ("--quiet", "--verbose", "--no-color"))
 

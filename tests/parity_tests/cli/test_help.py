@@ -4,13 +4,15 @@ import pytest
 
 from parity_tests.cli import app
 from parity_tests.cli.commands import COMMANDS, command_named, every_command
+from parity_tests.cli.help_pages import RARE
 
 PAGES = ["", *every_command()]
 
 
 @pytest.fixture(autouse=True)
-def terminal_of_80_columns(monkeypatch):
+def small_terminal(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("LINES", "24")
 
 
 def printed(capsys, *words):
@@ -30,8 +32,25 @@ def test_no_command_shows_three_of_them_on_one_small_screen(capsys):
 @pytest.mark.parametrize("name", PAGES)
 def test_help_is_one_screen(name, capsys):
     lines = printed(capsys, *name.split(), "--help").splitlines()
-    assert len(lines) <= 50
+    assert len(lines) <= (23 if name else 46)  # the one for all commands has a line for each
     assert [line for line in lines if len(line) > 80] == []
+
+
+def test_help_says_more_where_the_terminal_has_room(capsys, monkeypatch):
+    screen, whole = (printed(capsys, "run", each) for each in ("--help", "--help-all"))
+    assert "\n  --with" not in screen
+    assert "\n  --with" in whole
+    monkeypatch.setenv("LINES", "40")
+    assert "\n  --with PACKAGE" in (page := printed(capsys, "run", "--help"))
+    assert len(page.splitlines()) <= 39
+    monkeypatch.setenv("LINES", "100")
+    assert printed(capsys, "run", "--help") == whole
+
+
+@pytest.mark.parametrize("name", every_command())
+def test_an_option_has_one_line_on_a_screen(name, capsys):
+    if "--help-all explains" in (page := printed(capsys, *name.split(), "--help")):
+        assert [line for line in page.splitlines() if line.startswith(" " * 5)] == []
 
 
 @pytest.mark.parametrize("name", ["bisect", "sweep", "campaign"])
@@ -53,7 +72,7 @@ def test_help_names_all_options_and_help_all_explains_them(name, capsys):
         command = command.commands[word]
     for option in () if command is None else command.params:
         if option.param_type_name == "option" and "--help-all" not in option.opts:
-            assert option.opts[0] in short
+            assert option.opts[0] in short or option.rich_help_panel == RARE
             assert option.help.split()[0] in whole
             assert option.is_flag or option.metavar, f"{option.name} has no name for its value"
     assert "\n  --debug  " in whole

@@ -211,7 +211,7 @@ def test_a_store_that_may_only_be_read_is_read_and_stays(two):
 
 
 def test_the_help_of_a_trend_names_the_one_format_that_it_has(capsys):
-    assert app.main(["history", "trend", "--help"]) == 0
+    assert app.main(["history", "trend", "--help-all"]) == 0
     text = capsys.readouterr().out
     assert "svg:PATH" in text
     assert [each for each in get_args(ReportFormat) if f"{each}:" in text] == ["svg"]
