@@ -1,9 +1,10 @@
-"""The shell of the guides, typed: suites, releases of JAX, clusters, searches, and what is quick.
+"""The shell of the guides, typed: suites, environments of JAX, clusters, searches.
 
-With `make deep`; test_shell_blocks.py types what is quick with rows that are made up. The blocks of
-a page are typed in their order, in one project. A reader's names stand for what is here: `node-1`
-for this machine, `~/jax-0.12` for the checkout's environment, the host of JAX for a repository with
-two files of tests, and SLURM for a queue with room for one job.
+What takes minutes is typed by `make deep`, and what is quick again; test_shell_blocks.py types that
+with rows that are made up. The blocks of a page are typed in their order, in one project. A
+reader's names stand for what is here: `node-1` for this machine, `~/jax-0.12` for the checkout's
+environment, the host of JAX for a repository with two files of tests, and SLURM for a queue with
+room for one job.
 """
 
 import os
@@ -12,17 +13,17 @@ import signal
 import subprocess
 import sys
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import jax
 import pytest
-from doc_blocks import PAGES, ROOT, blocks, excerpt, is_left_out, lines_of
+from doc_blocks import PAGES, ROOT, blocks, excerpt, is_deep, is_left_out, is_long, lines_of
 from test_shell_blocks import MODEL
 
-from parity_tests.environments import find_python
+from parity_tests.environments import find_python, making, store
 from tests.helpers.relays import free_port
 
-pytestmark = pytest.mark.deep
 OTHER = ROOT / ".venv-jax0.12.0.1"
 SUITE = """
 import jax
@@ -51,6 +52,7 @@ for number in range(8):
     globals()[f"step{number}"] = step
 del step
 """
+FEW = MANY.replace("range(8)", "range(2)")
 SPEC = "[[corpus]]\nname = 'models'\ntargets = ['{}']\n"
 LIBRARY = "[project]\nname = 'my_project'\nversion = '1.0'\n"
 TESTS_OF_JAX = {
@@ -86,26 +88,26 @@ LINES = {
     for page in PAGES
     if page.parent.name != "parity_job"
 }
-TYPED = [pytest.param(page.stem, lines, id=page.stem) for page, lines in LINES.items() if lines]
+EACH = [pytest.param(page.stem, lines, id=page.stem) for page, lines in LINES.items() if lines]
+# Of two pages with one line the first.
+PAGE_OF = {
+    line: page.stem
+    for page, lines in reversed(LINES.items())
+    for line in lines
+    if is_long(line) and not is_deep(line)
+}
 # What a reader of a page has, by the fixture that makes it.
 HAS = {"jax_tests": "repository_of_jax", "history": "results", "guide-ci": "results"}
 
 
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    """A folder for the environments that the pages make, each of which is made once."""
-    return tmp_path_factory.mktemp("cache")
-
-
 @pytest.fixture
-def project(tmp_path, monkeypatch, cache):
+def project(tmp_path, monkeypatch):
     """Stand in a reader's project, where `python` is this Python and nothing is of the tests."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("XLA_FLAGS")
     others = (find_python.find("0.10.2", up_to=minor).path for minor in (13, 12, 11))
     folders = (str(Path(each).parent) for each in (sys.executable, *others))
     monkeypatch.setenv("PATH", os.pathsep.join([*folders, os.environ["PATH"]]))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     Path("my_project").mkdir()
     Path("my_project/pyproject.toml").write_text(LIBRARY)
@@ -171,6 +173,8 @@ def here(line, port):
         ".venv/bin/python -m": f"cd {ROOT} && {sys.executable} -m",
         "step_81d3ffa934e5.py": "step_*.py",
         "--scheduler tcp": "--anew --scheduler tcp",
+        "--nworkers 8": "--nworkers 2",
+        "-n 4": "-n 2",
     }.items():
         line = line.replace(name, thing)
     return [line.replace(" 3/8 ", f" {n}/8 ").replace(" 3.db", f" {n}.db") for n in jobs]
@@ -188,9 +192,45 @@ def in_the_background(line):
         process.wait(60)
 
 
-@pytest.mark.parametrize(("page", "lines"), TYPED)
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory):
+    """A folder for the environments that the pages make, each of which is made once."""
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def environments(project, monkeypatch):
+    """Have the environments that pages make, all of which are the checkout's, and few programs."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project / "cache"))
+    write(project / "many.py", FEW)
+    for packages in ([], ["flax", "./my_project"]):
+        plan = making.planned("0.12.0.1", packages)
+        plan.path.mkdir(parents=True)
+        for name in ("bin", "lib", "pyvenv.cfg"):
+            (plan.path / name).symlink_to(OTHER / name)
+        store.finish(
+            store.Environment(
+                path=plan.path, requested=plan.requested, jax="0.12.0.1", jaxlib="0.12.0.1",
+                python_version="3.13.0", with_=packages, packages=(), made=datetime.now(UTC),
+            )
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("page", dict.fromkeys(PAGE_OF.values()))
+@pytest.mark.usefixtures("environments")
+def test_what_takes_seconds_ends_as_the_page_says(page, request):
+    type_lines(page, [line for line in PAGE_OF if PAGE_OF[line] == page], request)
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize(("page", "lines"), EACH)
 @pytest.mark.usefixtures("project")
-def test_each_line_ends_as_the_page_says(page, lines, request):
+def test_each_line_ends_as_the_page_says(page, lines, request, cache, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache))
+    type_lines(page, lines, request)
+
+
+def type_lines(page, lines, request):
     if page in HAS:
         request.getfixturevalue(HAS[page])
     port = free_port()
@@ -212,7 +252,8 @@ def run(line, *, expected=0):
 
 @pytest.fixture
 def slurm(project, monkeypatch):
-    """Have a queue of jobs with room for one: the others wait."""
+    """Have a queue of jobs with room for one: the others wait. Two programs are run."""
+    write(project / "many.py", FEW)
     monkeypatch.setenv("PATH", f"{project}/slurm{os.pathsep}{os.environ['PATH']}")
     for name, text in SLURM.items():
         write(project / "slurm" / name, text)
@@ -231,6 +272,6 @@ def test_a_campaign_runs_on_a_cluster_of_slurm(slurm):
             said += script.stdout.read(1)
             assert script.poll() is None, said
         run(f"constparity campaign nightly.toml {said.partition(';')[0]}")
-        run("constparity campaign nightly.toml --list safe | grep -c step | grep -x 8")
+        run("constparity campaign nightly.toml --list safe | grep -c step | grep -x 2")
         script.communicate("\n", 60)
     assert (script.returncode, (slurm / "started").exists()) == (0, True)

@@ -12,8 +12,8 @@ PAGES = [
     *sorted(each for part in PARTS for each in (DOCS / part).glob("*.md")),
     *sorted(DOCS.glob("examples/**/*.md")),
 ]
-# Commands of shell that take minutes, by how they begin: `make deep` types them
-# (test_long_blocks.py).
+# Commands of shell that take seconds, by how they begin (test_long_blocks.py), and those of them
+# that take minutes or an index of packages, which `make deep` types.
 LONG = (
     r"constparity (environments|scorecard|run corpus|run \$\(ls)",
     r"constparity (bisect|sites) -- |constparity .*--(jax|python|scheduler)[ =]",
@@ -22,6 +22,11 @@ LONG = (
     r"python tests/scripts/ecosystem_constraints",
     r"\.venv/bin/python -m pytest",
     r"git clone|pip install|cp -rn|python tests/scripts/jax_tests",
+)
+DEEP = (
+    r"constparity scorecard --jax |constparity run .*--jax 0\.(8\.3|10\.[02])[.,]",
+    r"python tests/scripts/ecosystem_constraints",
+    r"\.venv/bin/python -m pytest",
 )
 # Commands that no test types, and why.
 LEFT_OUT = {
@@ -95,6 +100,10 @@ def commands_of(block):
 
 def is_long(command):
     return any(re.match(begins, command) for begins in LONG)
+
+
+def is_deep(command):
+    return any(re.match(begins, command) for begins in DEEP)
 
 
 def is_left_out(command):
