@@ -15,6 +15,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -446,7 +447,7 @@ def _names_of_programs(module: ModuleType) -> list[str]:
 
 
 def _raised_at(error: BaseException) -> str:
-    """Return the line that raised, without the machinery of imports; of no Python, its line."""
+    """Return the line that raised, or that called Python's library; of no Python, its line."""
     if isinstance(error, SyntaxError) and error.filename and os.path.isfile(error.filename):
         return f" ({os.path.relpath(error.filename)}:{error.lineno})"
     frames = [
@@ -455,7 +456,10 @@ def _raised_at(error: BaseException) -> str:
         if not frame.f_code.co_filename.startswith("<frozen")
         and frame.f_code.co_filename not in (__file__, importlib.__file__)
     ]
-    return f" ({os.path.relpath(frames[-1])})" if frames else ""
+    # Without an environment, packages are installed below the library.
+    library, installed = (f"{sysconfig.get_path(each)}{os.sep}" for each in ("stdlib", "purelib"))
+    ours = [each for each in frames if not each.startswith(library) or each.startswith(installed)]
+    return f" ({os.path.relpath((ours or frames)[-1])})" if frames else ""
 
 
 def _targets_below(folder: Path) -> list[str]:

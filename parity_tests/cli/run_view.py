@@ -93,7 +93,7 @@ def print_campaign(console: Console, campaign: Campaign, *, details: int = 1) ->
 
 
 def print_headline(console: Console, campaign: Campaign, *, gains: bool = False) -> None:
-    """Print whether the default may be flipped, and how our pipelines stand to stock JAX.
+    """Print whether the default may be flipped, what to do first, and how our pipelines stand.
 
     Where no flip was judged, the number of programs with each verdict comes first. With `gains`,
     what gets faster or smaller comes third. And where two saved campaigns come from, if they were
@@ -101,7 +101,9 @@ def print_headline(console: Console, campaign: Campaign, *, gains: bool = False)
     """
     headline = campaign.headline
     if headline.flip:
-        say_wrapped(console, headline.question, ANSWER_STYLES[headline.flip])
+        say_wrapped(console, headline.answer, ANSWER_STYLES[headline.flip])
+        if headline.first:
+            say_wrapped(console, f"first: {headline.first}")
     else:
         _print_totals(console, campaign)
     say_wrapped(console, headline.agreement)

@@ -46,6 +46,11 @@ class Headline(Row):
     agreement: str  # the second line, on our pipelines and stock JAX
     proof: str = ""  # how many programs are proved; "" where nothing was numbered
 
+    @property
+    def answer(self) -> str:
+        """The first line, without what to do first."""
+        return self.question.removesuffix(f" First: {self.first}")
+
 
 def answer_of(flip: FlipVerdict | None) -> FlipAnswer | None:
     """Return what a flip comes to for one program; None where no flip was judged."""

@@ -282,8 +282,8 @@ def _unfinished(path: Path, connection: sqlite3.Connection, begin: PlanBegin) ->
     if found[1] != begin.whole:
         raise store_error(
             path,
-            f"plan {found[0]} is of the same spec, and its programs, a file that they import, or "
-            "a variable that they run with (JAX_*, XLA_FLAGS) has changed since",
+            f"campaign {found[0]} is of the same spec, and its programs, a file that they import, "
+            "or a variable that they run with (JAX_*, XLA_FLAGS) has changed since",
             "begin another one with --anew",
         )
     return int(found[0])

@@ -138,12 +138,11 @@ def decision(
     proved = sum(row.is_proof_alone for row in programs)
     names = [row.name for row in programs]
     steps = _steps(campaign, dict(reversed([*zip(names, anchors, strict=True)])))
-    sentence = headline.question.removesuffix(f". First: {headline.first}")
     answer = headline.flip or ""
     return Decision(
         answer=answer,
         tone=flip.ANSWER_TONES[headline.flip] if headline.flip else "",
-        sentence=sentence.removeprefix(f"flip: {answer}. "),
+        sentence=headline.answer.removeprefix(f"flip: {answer}. ").removesuffix("."),
         shares=_shares(programs),
         breaks=_breaks(worse, proved),
         broken=tuple(_broken(row, anchor) for row, anchor in worse[:MAX_LISTED]),

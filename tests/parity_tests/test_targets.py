@@ -101,6 +101,12 @@ def test_a_directory_is_listed_file_by_file_those_that_do_not_parse_among_them(f
         targets.load(["folder"])
 
 
+def test_what_pythons_library_raises_is_placed_at_the_line_that_called_it(folder):
+    (folder / "broken.py").write_text("import json\n\nSETTINGS = json.loads('{x')\n")
+    with pytest.raises(targets.FailedImportError, match=r" \(folder/broken.py:3\)$"):
+        targets.load(["folder/broken.py"])
+
+
 def test_a_directory_names_no_one_program(folder):
     with pytest.raises(TargetError, match="'folder' names no program: write folder/deep/progra"):
         targets.load_one("folder")

@@ -206,7 +206,8 @@ def test_the_users_own_start_up_file_runs_and_nothing_else_is_changed(tmp_path: 
     )
     plain = {**os.environ, "PYTHONPATH": str(tmp_path)}
     switched = environment_of(tmp_path / "run", NONE)
-    path = os.pathsep.join([switched["PYTHONPATH"], str(tmp_path)])
+    own, *_ = switched["PYTHONPATH"].split(os.pathsep)
+    path = os.pathsep.join([own, str(tmp_path)])
     said = [
         subprocess.run(python(code), env=each, capture_output=True, text=True).stdout
         for each in (plain, {**switched, "PYTHONPATH": path})

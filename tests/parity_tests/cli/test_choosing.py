@@ -127,8 +127,9 @@ def test_the_number_of_processes_is_no_part_of_how_a_campaign_measures(tmp_path)
 def test_quietly_there_is_the_headline_and_what_fails(ran, capsys, faults):
     assert app.main(["run", "x", "-q", "--fail-on", "new-failure"]) == 1
     printed = capsys.readouterr()
-    first, second, *failing, rule = printed.out.splitlines()
-    assert (first, second) == (faults.headline.question, faults.headline.agreement)
+    answer, first, agreement, *failing, rule = printed.out.splitlines()
+    assert f"{answer} {first}" == faults.headline.question.replace(". First: ", ". first: ")
+    assert agreement == faults.headline.agreement
     assert {line.split()[0] for line in failing} == {
         "aborts", "exits", "hangs", "raises_on_one_side",
     }  # fmt: skip

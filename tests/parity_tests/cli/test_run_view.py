@@ -64,20 +64,20 @@ def test_with_debug_a_failure_has_its_traceback_once_for_sides_that_fail_alike(f
         assert 'faults.py", line ' in said.partition("Traceback")[2]
 
 
-def test_the_first_two_lines_answer_and_the_worst_program_comes_first(faults):
+def test_the_first_lines_answer_and_say_what_to_do_first_and_the_worst_program_comes_first(faults):
     lines = printed(faults, "good", "raises", "other_value").splitlines()
     assert lines[0].startswith(
         "flip: no. It breaks or changes 1 of 3 programs (other_value); of the others, "
-        "1 program could not be judged, 1 program changes in nothing that is judged. "
-        "First: other_value: "
+        "1 program could not be judged, 1 program changes in nothing that is judged."
     )
-    assert lines[1] == "pipelines: constparity's own were not compared with stock JAX"
+    assert lines[1].startswith("first: other_value: ")
+    assert lines[2] == "pipelines: constparity's own were not compared with stock JAX"
     order = [line.split()[0][1:] for line in lines if line.startswith("│")]
     assert order == ["other_value", "raises", "good"]
 
 
 def test_without_details_there_is_the_headline_alone(faults):
-    assert len(printed(faults, "good", "other_value", details=0).splitlines()) == 2
+    assert len(printed(faults, "good", "other_value", details=0).splitlines()) == 3
 
 
 def test_cells_that_decide_are_whole_or_broken_between_words(faults):
@@ -94,9 +94,9 @@ def test_a_terminal_breaks_the_first_lines_between_words_and_a_pipe_does_not(fau
         )
         run_view.print_headline(console, faults)
         lines = console.file.getvalue().splitlines()
-        question, agreement = faults.headline.question, faults.headline.agreement
-        assert (len(lines) == 2) is not is_terminal
-        assert " ".join(" ".join(lines).split()) == f"{question} {agreement}"
+        question = faults.headline.question.replace(". First: ", ". first: ")
+        assert (len(lines) == 3) is not is_terminal
+        assert " ".join(" ".join(lines).split()) == f"{question} {faults.headline.agreement}"
         assert not is_terminal or max(map(len, lines)) <= 60
 
 
@@ -198,8 +198,8 @@ def test_one_thing_to_do_stands_once_and_gains_below_it(faults, rows):
         "      -> accept it",
         "    gains: compile 60.0 s to 670 ms",
     ]
-    assert lines[2].startswith("proof: 2 of 2 programs proved one computation; 2 may still break")
-    assert lines[3] == "the flip gains: compile 60.0 s to 670 ms in good and 1 more program"
+    assert lines[3].startswith("proof: 2 of 2 programs proved one computation; 2 may still break")
+    assert lines[4] == "the flip gains: compile 60.0 s to 670 ms in good and 1 more program"
 
 
 def test_outputs_that_do_not_correspond_name_what_differs(faults):
@@ -233,7 +233,7 @@ def test_a_finding_of_several_pairs_is_printed_once(faults, rows):
     pairs = [("legacy", "simplified"), ("jax-legacy", "jax-simplified")]
     row = row_with(rows["other_value"], pairs, "mismatch at [3]")
     text = printed(faults.model_copy(update={"programs": (row,)}), "other_value")
-    assert text.partition("\n")[2].count("mismatch at [3]") == 1
+    assert text.partition("\npipelines: ")[2].count("mismatch at [3]") == 1
 
 
 def test_a_name_is_neither_markup_nor_emoji_nor_obeyed(faults, rows):
