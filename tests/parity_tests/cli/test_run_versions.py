@@ -1,12 +1,14 @@
 """`constparity run` in several interpreters: its exit status, its reports, and one real run."""
 
 import json
+import shlex
 import sys
 from itertools import pairwise
 from pathlib import Path
 
 import built_grids as built
 import pytest
+from doc_blocks import excerpt
 
 from parity_tests.cli import app, last_failed
 from parity_tests.cli import run as run_command
@@ -207,7 +209,7 @@ RELEASES = [f"0.11.{number}" for number in range(9)]
 def search(monkeypatch):
     """Searches releases, of which one is the first slow one; returns the grids that were run."""
 
-    def of(first_slow, *arguments, gap=""):
+    def of(first_slow, *arguments, gap="", typed="constparity run x --jax 0.11.0..0.11"):
         ran = []
 
         def run_each(targets, options, interpreters, **_):
@@ -232,7 +234,7 @@ def search(monkeypatch):
             "interpreters_at",
             lambda paths: [Interpreter(each, each.name, each.name) for each in paths],
         )
-        code = app.main(["run", "x", "--jax", "0.11.0..0.11", *arguments])
+        code = app.main([*shlex.split(typed)[1:], *arguments])
         return code, ran
 
     return of
@@ -252,6 +254,11 @@ def test_the_first_release_is_found_by_halves(search, capsys):
     assert out.endswith("the first release that changes something is 0.11.6, after 0.11.5\n")
     assert "call takes 9.00x (8.00x to 10.0x)" in out
     assert search("0.11.6", "--fail-on", "version-change")[0] == 1
+
+
+def test_the_search_of_the_docs_names_a_release(search, capsys):
+    assert search("0.11.6", typed=excerpt("versions.md", "constparity run loop.py"))[0] == 0
+    assert "the first release that changes something is " in capsys.readouterr().out
 
 
 def test_reports_say_what_a_search_came_to(search, tmp_path):
