@@ -39,7 +39,6 @@ _NO_SELECTION = {
     "stepwise_reset": False,
     "cacheclear": False,
 }
-_SELECTS_BY_CACHE = ("lf", "failedfirst", "stepwise")
 
 
 def arguments_of_children(config: pytest.Config) -> list[str]:
@@ -139,6 +138,14 @@ def options_of_children(config: pytest.Config) -> dict[str, Any]:
     return options
 
 
-def selects_by_cache(config: pytest.Config) -> bool:
-    """Say whether the parent has selected tests by outcomes of an earlier run, as --lf does."""
-    return any(getattr(config.option, name, False) for name in _SELECTS_BY_CACHE)
+def last_failed(config: pytest.Config, items: Sequence[str]) -> frozenset[str] | None:
+    """Return the tests that --lf has selected, those of one side among them; None for all.
+
+    `items` are those that the parent runs: not all of them failed where --lf selected none.
+    """
+    if not getattr(config.option, "lf", False) or config.cache is None:
+        return None
+    failed = config.cache.get("cache/lastfailed", {})
+    if not failed and config.option.last_failed_no_failures == "none":
+        return frozenset()
+    return frozenset(failed) if failed and failed.keys() >= set(items) else None

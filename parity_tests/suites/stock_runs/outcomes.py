@@ -234,12 +234,12 @@ def run_pair(pair: Pair, asked: Asked, folder: Path, tell: Callable[[str], None]
     differing = [test for test in pair.tests() if differs(pair.compared(test))]
     if differing:
         tell(f"{counted(len(differing), 'test')} of {python.name} differ: once more by themselves")
-        pair.asked_alone = frozenset(differing)
-        _run_sides(python, replace(asked, only=differing), folder / "alone", pair.alone, tell)
+        pair.asked_alone = only = frozenset(differing)
+        _run_sides(python, replace(asked, only=only), folder / "alone", pair.alone, tell)
     once = [test for test in differing if not is_repeatable(pair.compared(test))]
     if once:
         files = {_file_of(test) for test in once}
-        of_files = [test for test in pair.tests() if _file_of(test) in files]
+        of_files = frozenset(test for test in pair.tests() if _file_of(test) in files)
         tell(f"{counted(len(once), 'test')} of {python.name} do not by themselves: with their file")
         pair.asked_with_file = frozenset(once)
         _run_sides(python, replace(asked, only=of_files), folder / "file", pair.with_file, tell)

@@ -79,7 +79,13 @@ class StockRuns:
         self._pairs = [Pair(python) for python in pythons]
         self._blaming = Blaming(config, pythons[0].name)
         self._said: list[str] = []  # of the reports
+        self._deselected: list[str] = []
         self.result: SuiteRuns | None = None
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Note the tests that --stepwise leaves out: it knows what failed, and a child does not."""
+        if getattr(self._config.option, "stepwise", False):
+            self._deselected += [each.nodeid for each in items]
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
@@ -112,7 +118,8 @@ class StockRuns:
             started_in=self._config.invocation_params.dir,
             timeout=DEFAULT_TIMEOUT if timeout is None else timeout,
             has_cache=self._config.pluginmanager.has_plugin("cacheprovider"),
-            only=items if arguments.selects_by_cache(self._config) else None,
+            only=arguments.last_failed(self._config, items),
+            without=frozenset(self._deselected),
         )
         with _terminated_as_interrupted():
             for number, pair in enumerate(self._pairs):

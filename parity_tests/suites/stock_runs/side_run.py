@@ -68,7 +68,7 @@ class Asked:
     """What is asked of every process.
 
     `timeout` is in seconds without any event, 0 for none. `has_cache` says that pytest's cache is
-    on. `only` are the tests to run, None for all that the process collects.
+    on. `only` are the tests to run, None for all that the process collects; `without` are not run.
     """
 
     arguments: Sequence[str]
@@ -76,7 +76,12 @@ class Asked:
     started_in: Path
     timeout: float = 0.0
     has_cache: bool = True
-    only: Sequence[str] | None = None
+    only: frozenset[str] | None = None
+    without: frozenset[str] = frozenset()
+
+    def takes(self, test: str) -> bool:
+        """Say whether a test is to run, of those that a process collects."""
+        return test not in self.without and (self.only is None or test in self.only)
 
 
 @dataclass
@@ -130,8 +135,7 @@ class SideRun:
     @property
     def selected(self) -> list[str]:
         """The tests that the side has collected, and was asked to run."""
-        only = None if self.asked.only is None else set(self.asked.only)
-        return [each for each in self.heard.collected if only is None or each in only]
+        return [each for each in self.heard.collected if self.asked.takes(each)]
 
     @property
     def has_begun(self) -> bool:
@@ -185,8 +189,8 @@ class SideRun:
             options["basetemp"] = self._basetemp(Path(options["basetemp"]))
         return {
             "journal": str(self._journal.path),
-            "only": None if self.asked.only is None else list(self.asked.only),
-            "without": sorted(self.heard.finished),
+            "only": None if self.asked.only is None else sorted(self.asked.only),
+            "without": sorted(self.heard.finished | self.asked.without),
             "options": options,
         }
 

@@ -51,6 +51,33 @@ def test_failures_first_are_those_of_the_parent(run, folder):
     assert [side.counts for side in done.result.sides] == [{"passed": 1}, {"failed": 1}]
 
 
+@pytest.mark.parametrize("option", ["--lf", "--ff", "--sw"])
+def test_a_test_of_one_side_runs_whatever_failed_before(plant, run, option):
+    folder = plant("""
+def test_one(): pass
+if ON_SIMPLIFIED:
+    def test_of_one_side(): assert 0
+""")
+    for _ in range(2):  # nothing had failed yet, then this test had
+        assert run(folder, option).last_line == "1 failed, 1 passed"
+
+
+def test_what_stepwise_leaves_out_does_not_run(plant, run):
+    folder = plant("""
+def test_one(): Path("runs.txt").open("a").write("one ")
+def test_two(): assert not ON_SIMPLIFIED
+""")
+    run(folder, "--sw")
+    (folder / "runs.txt").unlink()
+    assert run(folder, "--sw").last_line == "1 failed, 1 deselected"
+    assert not (folder / "runs.txt").exists()
+
+
+def test_no_test_runs_where_none_failed_and_none_was_asked_for(run, folder):
+    done = run(folder, "--lf", "--lfnf=none", "--cache-clear")
+    assert [side.counts for side in done.result.sides] == [{}, {}]
+
+
 def test_addopts_count_once(plant, run):
     folder = plant({"pytest.ini": "[pytest]\naddopts = -k one -v\n", "test_it.py": SUITE})
     done = run(folder, "--maxfail=3")
