@@ -5,21 +5,22 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.processes.worker_process import supervise
-from parity_tests.suites.stock_runs.heard import Heard, Phase, Uncollected
+from parity_tests.suites.stock_runs.heard import Phase
 from parity_tests.suites.stock_runs.side_run import Asked, SideRun, SuitePython
 from reports.rows.suite_runs import STOCK_SIDES, StockSide, SuiteComparison, SuiteOutcome, SuiteSide
 from reports.views.texts import counted
 
+COLLECTED = "collected"  # a file, class or folder, without tests to run
 NOT_COLLECTED = "not collected"
 NOT_RUN = "not run"
 # What a test of pytest's own may end with and be no failure.
-GOOD = ("passed", "skipped", "xfailed", "xpassed")
+GOOD = ("passed", "skipped", "xfailed", "xpassed", COLLECTED)
 
 
 # Addresses, names of temporary files, and numbers: these are others in each process.
@@ -50,7 +51,8 @@ def outcome_of(run: SideRun, test: str) -> SuiteOutcome:
         return _outcome_of_phases(phases)
     if test in heard.collected:
         return SuiteOutcome(outcome=NOT_RUN, summary=run.ending or "its session ended before")
-    above = _above(heard, test)
+    found = (heard.uncollected[each] for each in _above(test) if each in heard.uncollected)
+    above = next(found, None)
     if above is not None and above.outcome == "skipped":
         return SuiteOutcome(outcome="skipped", summary=above.summary, text=above.text)
     if above is not None:
@@ -72,15 +74,21 @@ def _outcome_of_phases(phases: Sequence[Phase]) -> SuiteOutcome:
     return SuiteOutcome(outcome=" and ".join(words), summary=summary, text=text)
 
 
-def _above(heard: Heard, test: str) -> Uncollected | None:
-    """Find the class, file or folder of a test that could not be collected."""
-    name, parts = test, test.partition("[")[0]
-    while name:
-        cuts = [parts.rfind("::"), parts.rfind("/")]
-        name = parts = parts[: max(*cuts, 0)]
-        if found := heard.uncollected.get(name):
-            return found
-    return heard.uncollected.get("")
+def _above(test: str) -> Iterator[str]:
+    """Yield a test, and the classes, the file and the folders that it lies in.
+
+    Example::
+
+        >>> list(_above("a[1]/t.py::T::test[x/y]"))
+        ['a[1]/t.py::T::test[x/y]', 'a[1]/t.py::T', 'a[1]/t.py', 'a[1]', '.', '']
+    """
+    yield test
+    file, _, name = test.partition("::")
+    names = [file, *name.partition("[")[0].split("::")]
+    yield from ("::".join(names[:number]) for number in range(len(names) - 1, 0, -1))
+    folders = file.split("/")
+    yield from ("/".join(folders[:number]) for number in range(len(folders) - 1, 0, -1))
+    yield from (".", "")
 
 
 def is_good(outcome: SuiteOutcome) -> bool:
@@ -188,13 +196,22 @@ class Pair:
         return any(run.has_begun for run in self.first.values())
 
     def tests(self) -> list[str]:
-        """Return the tests of both sides, those of legacy first."""
+        """Return the tests of both sides, those of legacy first, then what one cannot collect."""
         runs = (self.first[side].selected for side in STOCK_SIDES if side in self.first)
-        return list(dict.fromkeys(test for selected in runs for test in selected))
+        tests = dict.fromkeys(test for selected in runs for test in selected)
+        above = {each for test in tests for each in _above(test)}
+        return [*tests, *sorted(self._uncollected() - above)]
+
+    def _uncollected(self) -> set[str]:
+        """Return the files, classes and folders that one side alone cannot collect."""
+        if not self.has_run():
+            return set()
+        legacy, simplified = (self.first[side].uncollected() for side in STOCK_SIDES)
+        return legacy ^ simplified
 
     def compared(self, test: str) -> SuiteComparison:
         """Return what both sides made of a test."""
-        legacy, simplified = (outcome_of(self.first[side], test) for side in STOCK_SIDES)
+        legacy, simplified = self._outcomes(self.first, test)
         where, action = why_of(legacy, simplified)
         is_one_side = any(self._has_flag_of_other(side, test) for side in STOCK_SIDES)
         return SuiteComparison(
@@ -218,8 +235,14 @@ class Pair:
             runs = self.with_file
         if len(runs) < 2:
             return None
-        legacy, simplified = (outcome_of(runs[side], test) for side in STOCK_SIDES)
+        legacy, simplified = self._outcomes(runs, test)
         return legacy.outcome, simplified.outcome
+
+    def _outcomes(self, runs: Mapping[StockSide, SideRun], test: str) -> list[SuiteOutcome]:
+        found = [outcome_of(runs[side], test) for side in STOCK_SIDES]
+        if test in self._uncollected():
+            return [each if each.summary else SuiteOutcome(outcome=COLLECTED) for each in found]
+        return found
 
 
 def run_pair(pair: Pair, asked: Asked, folder: Path, tell: Callable[[str], None]) -> None:

@@ -137,6 +137,11 @@ class SideRun:
         """The tests that the side has collected, and was asked to run."""
         return [each for each in self.heard.collected if self.asked.takes(each)]
 
+    def uncollected(self) -> set[str]:
+        """Return the files, classes and folders that could not be collected, of those asked for."""
+        found = self.heard.uncollected.items()
+        return {node for node, why in found if why.outcome == "failed" and self.asked.takes(node)}
+
     @property
     def has_begun(self) -> bool:
         """Whether a test ran, or there was none to run."""

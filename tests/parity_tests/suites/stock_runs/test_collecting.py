@@ -27,6 +27,24 @@ class TestTwo:
     assert done.last_line == "2 failed, 1 passed"
 
 
+def test_a_file_that_one_side_cannot_import_differs_where_no_test_of_it_is_to_run(plant, run):
+    done = run(
+        plant(
+            {
+                "test_broken.py": "assert not ON_SIMPLIFIED, 'no'\ndef test_one(): pass",
+                "helpers[1]/test_empty.py": "assert ON_SIMPLIFIED or not IS_CHILD, 'no'",
+                "test_good.py": "def test_two(): pass",
+            }
+        ),
+        *("-k", "two"),
+    )
+    assert compared(done.result, "differences") == {
+        "helpers[1]/test_empty.py": ("not collected: AssertionError: no", "collected"),
+        "test_broken.py": ("collected", "not collected: AssertionError: no"),
+    }
+    assert done.last_line == "2 failed, 1 passed, 1 deselected"
+
+
 def test_a_test_of_one_side_alone_differs(plant, run):
     done = run(
         plant("""
@@ -51,6 +69,12 @@ def test_one(): pass
     assert compared(done.result, "differences") == {
         "test_it.py::test_one": ("passed", "skipped: Skipped: not yet")
     }
+
+
+def test_a_folder_may_have_brackets_in_its_name(plant, run):
+    text = "if IS_CHILD: pytest.skip('no children', allow_module_level=True)\ndef test_one(): pass"
+    done = run(plant({"a[1]/test_it.py": text}))
+    assert done.last_line == "1 skipped"
 
 
 def test_a_test_that_no_child_collects_is_an_error(plant, run):
