@@ -62,15 +62,21 @@ class SuiteOutcome(Row):
 
     `outcome` is a word of pytest, "error at setup", "error at teardown", "crashed", "hung",
     "not collected", "not run" or, where the test itself passed, "1 subtest skipped". `summary` is
-    the line that tells why, `text` all that is known.
+    the line that tells why, `text` all that is known. `subtests` are those that passed.
     """
 
     outcome: str
     summary: str = ""
     text: str = ""
+    subtests: int = 0
+
+    @property
+    def word(self) -> str:
+        """The outcome with its subtests, as in "passed (subtests: 2)"."""
+        return f"{self.outcome} (subtests: {self.subtests})" if self.subtests else self.outcome
 
     def __str__(self) -> str:
-        return f"{self.outcome}: {self.summary}" if self.summary else self.outcome
+        return f"{self.word}: {self.summary}" if self.summary else self.word
 
 
 class SuiteComparison(Row):

@@ -63,6 +63,7 @@ class Heard:
     phases: dict[str, list[Phase]] = field(default_factory=dict)
     in_hand: dict[str, None] = field(default_factory=dict)
     finished: set[str] = field(default_factory=set)
+    subtests: dict[str, int] = field(default_factory=dict)  # that passed
     end: dict[str, Any] | None = None
     lost_workers: int = 0
 
@@ -91,6 +92,7 @@ class Heard:
                 self._add(told)
             case "finish":
                 self._finish(told["test"])
+                self.subtests[told["test"]] = told["subtests"]
             case "end":
                 self.end = told
 

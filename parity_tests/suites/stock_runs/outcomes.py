@@ -48,7 +48,8 @@ def outcome_of(run: SideRun, test: str) -> SuiteOutcome:
     """
     heard = run.heard
     if phases := phases_of(run, test):
-        return _outcome_of_phases(phases)
+        found = _outcome_of_phases(phases)
+        return found.model_copy(update={"subtests": heard.subtests.get(test, 0)})
     if test in heard.collected:
         return SuiteOutcome(outcome=NOT_RUN, summary=run.ending or "its session ended before")
     found = (heard.uncollected[each] for each in _above(test) if each in heard.uncollected)
@@ -236,7 +237,7 @@ class Pair:
         if len(runs) < 2:
             return None
         legacy, simplified = self._outcomes(runs, test)
-        return legacy.outcome, simplified.outcome
+        return told(legacy), told(simplified)
 
     def _outcomes(self, runs: Mapping[StockSide, SideRun], test: str) -> list[SuiteOutcome]:
         found = [outcome_of(runs[side], test) for side in STOCK_SIDES]
@@ -288,15 +289,29 @@ def _run_sides(
 
 def differs(compared: SuiteComparison) -> bool:
     """Say whether the sides differ; a test that did not run on one is not compared."""
-    outcomes = {compared.legacy.outcome, compared.simplified.outcome}
-    return len(outcomes) == 2 and NOT_RUN not in outcomes and not knows_the_flag(compared)
+    if NOT_RUN in (compared.legacy.outcome, compared.simplified.outcome):
+        return False
+    return told(compared.legacy) != told(compared.simplified) and not knows_the_flag(compared)
+
+
+def told(outcome: SuiteOutcome) -> str:
+    """Return what the sides are compared by: of a failure the reason is compared by itself.
+
+    Example::
+
+        told(SuiteOutcome(outcome="skipped", summary="needs 4 devices")) == "skipped: needs # devices"
+    """
+    if not is_good(outcome):
+        return outcome.outcome
+    is_skipped = outcome.outcome.endswith("skipped")
+    return f"{outcome.word}: {without_numbers(outcome.summary)}" if is_skipped else outcome.word
 
 
 def knows_the_flag(compared: SuiteComparison) -> bool:
     """Say whether one side skipped a test, naming JAX's flag, and the other one had no failure."""
     sides = (compared.legacy, compared.simplified)
-    ran = [each for each in sides if not names_the_flag(each)]
-    return len(ran) == 1 and ran[0].outcome != "skipped" and is_good(ran[0])
+    others = [each for each in sides if not names_the_flag(each)]
+    return len(others) == 1 and is_good(others[0])
 
 
 def is_repeatable(compared: SuiteComparison) -> bool:
@@ -304,5 +319,5 @@ def is_repeatable(compared: SuiteComparison) -> bool:
     if compared.again is None:
         return True  # it was interrupted: what was seen once stands
     legacy, simplified = compared.again
-    swapped = (compared.simplified.outcome, compared.legacy.outcome)
+    swapped = (told(compared.simplified), told(compared.legacy))
     return legacy != simplified and compared.again != swapped

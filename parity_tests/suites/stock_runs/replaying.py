@@ -94,7 +94,7 @@ def headline(compared: SuiteComparison) -> str:
         "passed on jax-legacy, failed on jax-simplified: AssertionError (JAX 0.12.0.1)"
     """
     sides = {"jax-legacy": compared.legacy, "jax-simplified": compared.simplified}
-    said = ", ".join(f"{outcome.outcome} on {side}" for side, outcome in sides.items())
+    said = ", ".join(f"{outcome.word} on {side}" for side, outcome in sides.items())
     reasons = [each.summary for each in sides.values() if each.summary]
     return f"{said}{': ' if reasons else ''}{'; '.join(reasons)} ({compared.interpreter})"
 

@@ -14,6 +14,7 @@ import platform
 import signal
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from importlib import metadata
 from typing import Any
@@ -161,6 +162,7 @@ class Watcher:
         self._lost_by = ""
         self._internal_error = ""
         self._flags: list[bool] = []  # of the test in hand
+        self._subtests: Counter[str] = Counter()  # that passed, of each test
         self._write(
             "begin",
             python=platform.python_version(),
@@ -225,9 +227,10 @@ class Watcher:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Tell what became of a phase of a test."""
-        # A subtest that passed is part of its test, and an attempt to be run again is no outcome.
+        # A subtest that passed is counted, and an attempt to be run again is no outcome.
         is_part = hasattr(report, "context")
         passed = is_part and report.passed and not hasattr(report, "wasxfail")
+        self._subtests[report.nodeid] += passed
         if passed or report.outcome not in ("passed", "failed", "skipped"):
             return
         self._write(
@@ -246,7 +249,7 @@ class Watcher:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """Tell that a test is no longer in hand."""
-        self._write("finish", test=self._id(nodeid))
+        self._write("finish", test=self._id(nodeid), subtests=self._subtests[nodeid])
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any, error: object) -> None:

@@ -168,6 +168,39 @@ class TestOfUnittest(unittest.TestCase):
     assert done.last_line == "3 failed, 1 passed, 1 skipped"
 
 
+def test_what_a_test_skips_for_and_how_many_subtests_it_has_are_compared(plant, run):
+    done = run(
+        plant("""
+import unittest
+
+def test_has_subtests(subtests):
+    for n in range(3 if ON_SIMPLIFIED else 2):
+        with subtests.test(n=n): pass
+
+class TestOfUnittest(unittest.TestCase):
+    def test_has_subtests(self):
+        for n in range(0 if ON_SIMPLIFIED else 2):
+            with self.subTest(n=n): pass
+
+def test_skips(): pytest.skip("no constvars" if ON_SIMPLIFIED else "needs a TPU")
+def test_skips_alike(): pytest.skip(f"needs {4 + ON_SIMPLIFIED} devices")
+def test_needs_the_flag():
+    pytest.skip("needs a TPU" if ON_SIMPLIFIED else "needs jax_use_simplified_jaxpr_constants")
+""")
+    )
+    assert {each.test: each.again for each in done.result.differences} == {
+        "test_it.py::test_has_subtests": ("passed (subtests: 2)", "passed (subtests: 3)"),
+        "test_it.py::TestOfUnittest::test_has_subtests": ("passed (subtests: 2)", "passed"),
+        "test_it.py::test_skips": (
+            "skipped: Skipped: needs a TPU",
+            "skipped: Skipped: no constvars",
+        ),
+    }
+    assert [each.test for each in done.result.know_the_flag] == ["test_it.py::test_needs_the_flag"]
+    assert "passed (subtests: 2) on jax-legacy, passed on jax-simplified" in done.printed
+    assert done.last_line == "3 failed, 2 skipped"
+
+
 @pytest.mark.parametrize(
     ("outcome", "reason", "names"),
     [
