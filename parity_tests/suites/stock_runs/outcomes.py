@@ -163,9 +163,9 @@ def have_one_reason(one: SuiteOutcome, other: SuiteOutcome) -> bool:
 
 
 def _reason(outcome: SuiteOutcome) -> tuple[str, str]:
-    # The summary is the first line of a message. The text is cut, and has no such lines with
-    # --tb=no.
-    said = "\n".join(_OF_EXCEPTION.findall(outcome.text))
+    # The summary is the first line of a message. --tb=native and a doctest mark no lines.
+    marked = "\n".join(_OF_EXCEPTION.findall(outcome.text))
+    said = marked or outcome.text.rpartition('\n  File "')[2]
     return without_numbers(outcome.summary), without_numbers(said)
 
 

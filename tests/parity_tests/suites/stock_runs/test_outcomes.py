@@ -238,6 +238,31 @@ def test_a_failure_with_another_reason_is_named_with_both(done):
     assert "3 fail alike, 2 fail otherwise" in done.printed
 
 
+@pytest.mark.parametrize("style", ["long", "native", "line", "no"])
+def test_all_lines_of_a_message_are_compared_however_tracebacks_are_shown(plant, run, style):
+    done = run(
+        plant("""
+@pytest.mark.xfail
+def test_xfails(): assert 0, f"off by\\nthe flag is {ON_SIMPLIFIED}"
+@pytest.mark.xfail
+def test_xfails_alike(): assert 0, f"off by\\n{4 + ON_SIMPLIFIED}"
+"""),
+        f"--tb={style}",
+    )
+    assert [each.test for each in done.result.fail_otherwise] == ["test_it.py::test_xfails"]
+    assert done.last_line == "1 failed, 1 xfailed"
+
+
+def test_a_doctest_that_prints_another_text_on_each_side_fails_otherwise(plant, run):
+    text = """
+>>> import os
+>>> print("hoisted" if os.environ["JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS"] == "1" else "inlined")
+4
+"""
+    done = run(plant({"test_it.txt": text}), "--doctest-glob=*.txt")
+    assert [each.test for each in done.result.fail_otherwise] == ["test_it.txt::test_it.txt"]
+
+
 def test_differences_are_grouped_by_what_they_say(done):
     lines = done.printed.splitlines()
     [first] = [number for number, line in enumerate(lines) if line.startswith("  2 x ")]
