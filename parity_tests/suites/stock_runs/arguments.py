@@ -47,6 +47,7 @@ def arguments_of_children(config: pytest.Config) -> list[str]:
         # Node ids begin at the root, which pytest would look for from the arguments that are left.
         f"--rootdir={config.rootpath}",
         f"--config-file={config.inipath or os.devnull}",
+        f"--confcutdir={config.known_args_namespace.confcutdir}",
     ]
     if config.pluginmanager.has_plugin("logging"):  # else the option is none, and pytest warns
         added[:0] = ["-o", "log_file="]

@@ -87,6 +87,12 @@ def test_addopts_count_once(plant, run):
     assert str(folder) not in " ".join(given)  # nor what the children need beside them
 
 
+def test_a_conftest_above_the_suite_is_no_part_of_it(plant, run):
+    folder = plant({"conftest.py": "assert 0", "suite/test_it.py": "def test_one(): pass"})
+    (folder / "pytest.ini").unlink()
+    assert run(folder / "suite").last_line == "1 passed"
+
+
 def test_plugins_that_are_off_have_no_options_and_warn_of_none(plant, run):
     text = "[pytest]\nfilterwarnings = error\n"
     folder = plant({"pytest.ini": text, "test_it.py": "def test_one(): pass"})
