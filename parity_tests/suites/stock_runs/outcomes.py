@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -173,15 +173,20 @@ def _reason(outcome: SuiteOutcome) -> tuple[str, str]:
 
 
 @dataclass
+class Again:
+    """Both sides of tests that differed, run once more."""
+
+    tests: frozenset[str]
+    runs: dict[StockSide, SideRun] = field(default_factory=dict)
+
+
+@dataclass
 class Pair:
     """An interpreter and its two sides, as far as they have run."""
 
     python: SuitePython
     first: dict[StockSide, SideRun] = field(default_factory=dict)
-    alone: dict[StockSide, SideRun] = field(default_factory=dict)
-    asked_alone: frozenset[str] = frozenset()
-    with_file: dict[StockSide, SideRun] = field(default_factory=dict)
-    asked_with_file: frozenset[str] = frozenset()
+    again: list[Again] = field(default_factory=list)
 
     def has_run(self) -> bool:
         """Say whether both sides have finished."""
@@ -231,12 +236,10 @@ class Pair:
         return (side == "jax-legacy") in seen
 
     def _again(self, test: str) -> tuple[str, str] | None:
-        runs = self.alone if test in self.asked_alone else {}
-        if test in self.asked_with_file and len(self.with_file) == 2:
-            runs = self.with_file
-        if len(runs) < 2:
+        runs = [each.runs for each in self.again if test in each.tests and len(each.runs) == 2]
+        if not runs:
             return None
-        legacy, simplified = self._outcomes(runs, test)
+        legacy, simplified = self._outcomes(runs[-1], test)
         return told(legacy), told(simplified)
 
     def _outcomes(self, runs: Mapping[StockSide, SideRun], test: str) -> list[SuiteOutcome]:
@@ -249,24 +252,42 @@ class Pair:
 def run_pair(pair: Pair, asked: Asked, folder: Path, tell: Callable[[str], None]) -> None:
     """Run both sides into `pair`, then the tests that differ once more, by themselves.
 
-    What does not differ then may differ after other tests alone, and runs with its whole file.
+    What does not differ then may differ after other tests alone: those of its file, or of others.
     `pair` is given, so that an interrupt leaves what is known by then. `tell` gets a line of text
     when a side ends, and now and then before.
     """
     python = pair.python
     _run_sides(python, asked, folder / "first", pair.first, tell)
-    differing = [test for test in pair.tests() if differs(pair.compared(test))]
-    if differing:
-        tell(f"{counted(len(differing), 'test')} of {python.name} differ: once more by themselves")
-        pair.asked_alone = only = frozenset(differing)
-        _run_sides(python, replace(asked, only=only), folder / "alone", pair.alone, tell)
-    once = [test for test in differing if not is_repeatable(pair.compared(test))]
-    if once:
-        files = {_file_of(test) for test in once}
-        of_files = frozenset(test for test in pair.tests() if _file_of(test) in files)
-        tell(f"{counted(len(once), 'test')} of {python.name} do not by themselves: with their file")
-        pair.asked_with_file = frozenset(once)
-        _run_sides(python, replace(asked, only=of_files), folder / "file", pair.with_file, tell)
+    first = pair.tests()
+    differing = [test for test in first if differs(pair.compared(test))]
+    ran: frozenset[str] = frozenset()
+    for number, (how, chosen) in enumerate(_AGAIN):
+        only = frozenset(chosen(differing, first)) if differing else ran
+        if only <= ran:
+            continue
+        tell(f"{counted(len(differing), 'test')} of {python.name} differ: once more {how}")
+        pair.again.append(Again(frozenset(differing)))
+        again = replace(asked, only=only)
+        _run_sides(python, again, folder / f"again{number}", pair.again[-1].runs, tell)
+        differing = [test for test in differing if not is_repeatable(pair.compared(test))]
+        ran = only
+
+
+def _of_files(differing: Sequence[str], first: Sequence[str]) -> Iterator[str]:
+    files = set(map(_file_of, differing))
+    return (test for test in first if _file_of(test) in files)
+
+
+def _up_to(differing: Sequence[str], first: Sequence[str]) -> Sequence[str]:
+    return first[: first.index(differing[-1]) + 1]
+
+
+# How tests run again that differ: those that still do not differ go on to the next.
+_AGAIN: tuple[tuple[str, Callable[[Sequence[str], Sequence[str]], Iterable[str]]], ...] = (
+    ("by themselves", lambda differing, _: differing),
+    ("with their file", _of_files),
+    ("with all tests before them", _up_to),
+)
 
 
 def _file_of(test: str) -> str:
@@ -299,7 +320,7 @@ def told(outcome: SuiteOutcome) -> str:
 
     Example::
 
-        told(SuiteOutcome(outcome="skipped", summary="needs 4 devices")) == "skipped: needs # devices"
+        told(SuiteOutcome(outcome="skipped", summary="needs 4 TPUs")) == "skipped: needs # TPUs"
     """
     if not is_good(outcome):
         return outcome.outcome

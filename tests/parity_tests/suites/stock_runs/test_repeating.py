@@ -49,6 +49,22 @@ def test_uses(): assert found
     assert done.code == 1
 
 
+def test_what_differs_after_tests_of_other_files_alone_differs(plant, run):
+    folder = plant(
+        {
+            "test_a.py": "import sys\ndef test_leaves(): sys.left = ON_SIMPLIFIED",
+            "test_b.py": "import sys\ndef test_finds(): assert not getattr(sys, 'left', False)",
+            "test_c.py": "def test_after(): Path('runs.txt').open('a').write('c ')",
+        }
+    )
+    done = run(folder)
+    assert {each.test: each.again for each in done.result.differences} == {
+        "test_b.py::test_finds": ("passed", "failed")
+    }
+    assert done.code == 1
+    assert (folder / "runs.txt").read_text().split() == ["c", "c"]  # what runs later is no reason
+
+
 def test_only_what_differs_runs_again(plant, run):
     folder = plant("""
 def test_one(): Path("runs.txt").open("a").write("one ")
