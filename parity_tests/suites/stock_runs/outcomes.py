@@ -48,8 +48,8 @@ def outcome_of(run: SideRun, test: str) -> SuiteOutcome:
     """
     heard = run.heard
     if phases := phases_of(run, test):
-        found = _outcome_of_phases(phases)
-        return found.model_copy(update={"subtests": heard.subtests.get(test, 0)})
+        outcome = _outcome_of_phases(phases)
+        return outcome.model_copy(update={"subtests": heard.subtests.get(test, 0)})
     if test in heard.collected:
         return SuiteOutcome(outcome=NOT_RUN, summary=run.ending or "its session ended before")
     found = (heard.uncollected[each] for each in _above(test) if each in heard.uncollected)
