@@ -81,7 +81,7 @@ def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
     mesh = context_mesh()
     if mesh is not None and not mesh.empty:
         yield "the mesh in context has", mesh
-    for each in filter(_is_stated, _leaves(traced.options, "out_shardings")):
+    for each in filter(_is_stated, _of_outputs(traced)):
         yield "its out_shardings state", each
     for name, stated in stated_places(traced.closed):
         if not isinstance(stated, AbstractMesh):
@@ -144,10 +144,13 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
     In legacy the arguments, the options, the equations and a mesh in context decide where outputs
     are. In stock simplified a captured array is an argument too: it commits the outputs if nothing
     else does, and may shard them. Look-alikes: an array that is not committed, or that is
-    replicated beside committed arguments; a program that states a sharding or is called in a mesh.
+    replicated beside committed arguments; a program that states a sharding, is called in a mesh or
+    returns nothing.
     """
-    outputs = _leaves(traced.options, "out_shardings")
-    if outputs and all(map(_is_stated, outputs)):
+    stated_outputs = _of_outputs(traced)
+    if not inner(traced.closed).outvars or (
+        stated_outputs and all(map(_is_stated, stated_outputs))
+    ):
         return
     stated = [each for _, each in _stated_before(traced)]
     before = next(filter(None, map(devices_of, stated)), ())
@@ -177,9 +180,10 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
             )
 
 
-def _leaves(options: Mapping[str, Any], name: str) -> list[Any]:
-    """Return what an option of `jax.jit` states of each leaf, None where it leaves it open."""
-    return jax.tree.leaves(options.get(name), is_leaf=lambda each: each is None)
+def _of_outputs(traced: TracedProgram) -> list[Any]:
+    """Return what its jit states of outputs, None where it leaves one open; [] without outputs."""
+    stated = traced.options.get("out_shardings") if inner(traced.closed).outvars else ()
+    return jax.tree.leaves(stated, is_leaf=lambda each: each is None)
 
 
 def _is_stated(option: Any) -> bool:
