@@ -116,7 +116,8 @@ def _kind(trace: StockTrace) -> Any:
     arrays = [each for each in trace.operands if isinstance(each, jax.Array)]
     places = [] if not trace.executes else [(x.sharding, x.committed) for x in arrays]
     options = options_in(trace.jit_info)
-    stated = (*trace.shardings, *jax.tree.leaves(options.get("out_shardings")))
+    device = options.get("device"), options.get("backend")
+    stated = (*trace.shardings, *jax.tree.leaves(options.get("out_shardings")), device)
     around = context_mesh(), default_device()
     donated, keeps = tuple(trace.donated), options.get("keep_unused")
     return trace.executes, donated, tuple(places), stated, keeps, around

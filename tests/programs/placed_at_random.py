@@ -14,16 +14,19 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 FIRST, SECOND = jax.devices()[:2]
 MESH, REVERSED = (Mesh(np.array(each), ("x",)) for each in ([FIRST, SECOND], [SECOND, FIRST]))
+EXPLICIT = Mesh(np.array([FIRST, SECOND]), ("x",), axis_types=(AxisType.Explicit,))
 PLACES = {
     "first": SingleDeviceSharding(FIRST),
     "second": SingleDeviceSharding(SECOND),
     "replicated": NamedSharding(MESH, PartitionSpec()),
     "sharded": NamedSharding(MESH, PartitionSpec("x")),
     "reversed": NamedSharding(REVERSED, PartitionSpec()),
+    "explicit": NamedSharding(EXPLICIT, PartitionSpec()),
+    "explicit_sharded": NamedSharding(EXPLICIT, PartitionSpec("x")),
 }
 
 
@@ -50,13 +53,15 @@ FUNCTIONS = {
     "moves_to_memory": lambda x, t: jax.device_put(x, jax.memory.Space.Device) * t,
     "calls_jit": lambda x, t: jax.jit(lambda y: y * t + 1)(x),
     "calls_placed_jit": lambda x, t: jax.jit(jnp.sin, out_shardings=PLACES["second"])(x) * t,
-    "branches": lambda x, t: jax.lax.cond(x[0] > 0, lambda y: y * t, lambda y: y, x),
+    "branches": lambda x, t: jax.lax.cond(x.max() > 0, lambda y: y * t, lambda y: y, x),
     "loops": lambda x, t: jax.lax.scan(lambda c, _: (c * t, None), x, None, 2)[0],
     "returns": lambda x, t: (t, x + 1),
     "reads_captured_alone": lambda x, t: t + 1,
     "reads_twice": lambda x, t: x * t + jnp.sin(t),
     "reads_in_dead_code": lambda x, t: (x * t, x + 1)[1],
-    "maps_over": lambda x, t: jax.vmap(lambda y: y * t[0])(x),
+    "returns_nothing": lambda x, t: jax.debug.callback(lambda _: None, x * t),
+    "returns_what_is_not_sharded": lambda x, t: (jax.debug.callback(lambda _: None, t), x + 1)[1],
+    "maps_over": lambda x, t: jax.vmap(lambda y: y * t.max())(x),
 }
 OPTIONS = {
     "plain": {},
@@ -67,12 +72,17 @@ OPTIONS = {
         for end, place in itertools.product(("in", "out"), ("first", "second", "replicated"))
     },
     "out_sharded": {"out_shardings": PLACES["sharded"]},
+    "for_first": {"device": FIRST},
+    "for_second": {"device": SECOND},
 }
 
 
+# What JAX raises where it refuses a program; types that state shardings may not fit.
+REFUSED = (ValueError, TypeError, AssertionError, jax.errors.JaxRuntimeError)
 CONTEXTS = {
     "alone": contextlib.nullcontext,
     "in_mesh": lambda: jax.set_mesh(MESH),
+    "in_explicit_mesh": lambda: jax.set_mesh(EXPLICIT),
     "in_mesh_of_second": lambda: jax.set_mesh(Mesh(np.array([SECOND]), ("x",))),
     "second_is_default": lambda: jax.default_device(SECOND),
 }
@@ -146,7 +156,7 @@ def outcome(program):
             (np.asarray(each).tobytes().hex(), _parts(each) if each.committed else "")
             for each in program.results()
         ]
-    except (ValueError, jax.errors.JaxRuntimeError) as error:
+    except REFUSED as error:
         return type(error).__name__
 
 

@@ -16,7 +16,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from parity_tests.observe import hazards
 from parity_tests.observe.measure import measure
@@ -35,6 +35,8 @@ REVERSED = jax.device_put(
 )
 X = np.ones(64, np.float32)
 STATED = SingleDeviceSharding(SECOND)
+EXPLICIT = Mesh(np.array([FIRST, SECOND]), ("x",), axis_types=(AxisType.Explicit,))
+TYPED = jax.device_put(np.arange(64.0), NamedSharding(EXPLICIT, PartitionSpec("x")))
 
 
 def aligned():
@@ -137,6 +139,10 @@ def calls_a_jit(captured=ON_SECOND, **options):
     return lambda: (lambda x: inner(x, x) + captured, (X,))
 
 
+def calls_back(*_):
+    jax.debug.callback(lambda _: None, ON_SECOND)
+
+
 PROGRAMS = {
     "writeable": adds(WRITEABLE := aligned()),
     "writeable, in what a primitive expands to": lambda: (expanding(lambda x: x + HELD), (X,)),
@@ -170,6 +176,14 @@ PROGRAMS = {
     "shard_map in another order": maps(REVERSED),
     "inputs elsewhere": lambda: (jax.jit(lambda x: x + ON_FIRST, in_shardings=STATED), (X,)),
     "outputs elsewhere": lambda: (jax.jit(lambda x: x + ON_FIRST, out_shardings=STATED), (X,)),
+    "device elsewhere": lambda: (jax.jit(lambda x: x + ON_FIRST, device=SECOND), (ON_FIRST,)),
+    "device of the captured": lambda: (
+        jax.jit(lambda x: x + ON_SECOND, device=SECOND),
+        (ON_FIRST,),
+    ),
+    "device, and nothing read": lambda: (jax.jit(lambda x: ON_SECOND, device=SECOND), (X,)),
+    "returns nothing": lambda: (jax.jit(calls_back), (X,)),
+    "returns nothing, on another device": lambda: (jax.jit(calls_back, device=FIRST), ()),
     "moved elsewhere": moves(STATED, ON_FIRST),
     "jit inside elsewhere": calls_a_jit(ON_FIRST, out_shardings=STATED),
     "captured elsewhere, under a mesh": adds_to(X, ON_FIRST),
@@ -202,6 +216,7 @@ PROGRAMS = {
     "jit inside with the sharding of an unread argument": calls_a_jit(in_shardings=(None, STATED)),
     "output committed, under a mesh": adds_to(X, ON_SECOND),
     "output sharded": adds_to(REPLICATED, SHARDED),
+    "output sharded by its type": adds_to(TYPED, TYPED + 1),
     "both replicated": adds_to(REPLICATED, REPLICATED + 1),
     "captured apart from a shard_map": maps(ON_SECOND),
     "captured anywhere in a shard_map": maps(ANYWHERE),
@@ -257,9 +272,11 @@ def outcome(name, build):
     try:
         with around(name):
             result = (fun if hasattr(fun, "trace") else jax.jit(fun))(*args)
-        result.block_until_ready()
+        jax.block_until_ready(result)
     except (ValueError, jax.errors.JaxRuntimeError) as error:
         return " ".join(str(error).split()[:5])
+    if result is None:
+        return "nothing"
     kind = "committed" if result.committed else "uncommitted"
     where = "/".join(str(device.id) for device in sorted(result.devices(), key=lambda d: d.id))
     replicated = "" if result.sharding.is_fully_replicated else " sharded"

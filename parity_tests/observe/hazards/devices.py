@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend import core
-from jax.sharding import AbstractMesh, Mesh, PartitionSpec, Sharding
+from jax.sharding import AbstractMesh, AxisType, Mesh, PartitionSpec, Sharding, SingleDeviceSharding
 
 from parity_tests.advice import advice
 from parity_tests.jax_internals import context_mesh
@@ -75,7 +75,10 @@ def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
 
     Source: jax `_src/interpreters/pxla.py`, 0.12.
     """
-    for each in traced.kept:
+    device = _own_device(traced.options)
+    if device is not None and (traced.kept or inner(traced.closed).outvars):
+        yield "its jit is for", SingleDeviceSharding(device)
+    for each in traced.kept if device is None else ():  # which the jit moves there
         if each.sharding is not None:
             yield _COMMITTED if each.stated is None else "its in_shardings state", each.sharding
     mesh = context_mesh()
@@ -86,6 +89,12 @@ def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
     for name, stated in stated_places(traced.closed):
         if not isinstance(stated, AbstractMesh):
             yield f"a {name} runs on", stated
+
+
+def _own_device(options: Mapping[str, Any]) -> Any:
+    """Return the device that options of `jax.jit` name, or the first of their backend."""
+    backend = options.get("backend")
+    return options.get("device") if backend is None else jax.local_devices(backend=backend)[0]
 
 
 def runs_on(traced: TracedProgram) -> tuple[Any, ...]:
@@ -225,9 +234,16 @@ def may_shard_outputs(body: Any, value: Any) -> bool:
     """Say whether an output may take over the sharding of a captured array.
 
     None does where each use of the array ends in a `shard_map` or a constraint, which state the
-    shardings of their results.
+    shardings of their results, or in outputs whose types state them.
     """
-    return any(_sharded_outputs(inner(body), value, ()))
+    reached = zip(inner(body).outvars, _sharded_outputs(inner(body), value, ()), strict=True)
+    return any(is_reached and not _is_of_explicit_mesh(atom.aval) for atom, is_reached in reached)
+
+
+def _is_of_explicit_mesh(aval: Any) -> bool:
+    """Say whether a type states its sharding: all axes of its mesh are explicit."""
+    mesh = getattr(getattr(aval, "sharding", None), "mesh", None)
+    return bool(mesh) and not mesh.empty and set(mesh.axis_types) == {AxisType.Explicit}
 
 
 def _sharded_outputs(body: Any, value: Any, given: Sequence[bool]) -> list[bool]:

@@ -15,7 +15,6 @@ FILE = program_file("placed_at_random")
 SUITE = f"""
 import importlib.util
 
-import jax
 import pytest
 
 spec = importlib.util.spec_from_file_location("placed_at_random", {str(FILE)!r})
@@ -27,7 +26,7 @@ spec.loader.exec_module(placed_at_random)
 def test_program(program):
     try:
         program.results()
-    except (ValueError, jax.errors.JaxRuntimeError):
+    except placed_at_random.REFUSED:
         pytest.skip("it fails today")
 """
 

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
 from parity_tests.observe.hazards.devices import may_shard_outputs, stated_places
 
@@ -13,6 +13,8 @@ DEVICES = jax.devices()[:2]
 MESH = Mesh(np.array(DEVICES), ("x",))
 TABLE, OTHER = jnp.arange(64.0), jnp.arange(64.0) + 1
 SPEC = NamedSharding(MESH, PartitionSpec("x"))
+EXPLICIT = Mesh(np.array(DEVICES), ("x",), axis_types=(AxisType.Explicit,))
+TYPED = jax.device_put(np.arange(64.0), NamedSharding(EXPLICIT, PartitionSpec("x")))
 
 
 def mapped(*operands):
@@ -66,6 +68,12 @@ def test_an_output_may_be_sharded(fun):
 )
 def test_no_output_can_be_sharded(fun):
     assert not may_shard_outputs(traced(fun), TABLE)
+
+
+def test_an_output_whose_type_states_its_sharding_takes_over_none():
+    assert not may_shard_outputs(traced(lambda x: (x + TYPED, x)), TYPED)
+    taken = jax.sharding.auto_axes(jnp.sin, out_sharding=PartitionSpec("x"))
+    assert not may_shard_outputs(traced(lambda x: taken(TYPED)), TYPED)
 
 
 def test_meshes_are_stated_by_shard_maps_and_constraints_in_bodies_as_well():
