@@ -243,7 +243,7 @@ def may_shard_outputs(body: Any, value: Any) -> bool:
 def _is_of_explicit_mesh(aval: Any) -> bool:
     """Say whether a type states its sharding: all axes of its mesh are explicit."""
     mesh = getattr(getattr(aval, "sharding", None), "mesh", None)
-    return bool(mesh) and not mesh.empty and set(mesh.axis_types) == {AxisType.Explicit}
+    return mesh is not None and not mesh.empty and set(mesh.axis_types) == {AxisType.Explicit}
 
 
 def _sharded_outputs(body: Any, value: Any, given: Sequence[bool]) -> list[bool]:

@@ -133,11 +133,8 @@ def options_of_children(config: pytest.Config) -> dict[str, Any]:
         # pytest-xdist 3.8 replaces, each runs the test that crashed once more (--dist=loadscope).
         "maxworkerrestart": "0",
     }
-    if getattr(config.option, "tbstyle", "") in (
-        "no",
-        "line",
-    ):  # the parent shows no more, and compares more
-        options["tbstyle"] = "short"
+    if getattr(config.option, "tbstyle", "") in ("no", "line"):
+        options["tbstyle"] = "short"  # the parent shows no more, and compares more
     if getattr(config.option, "numprocesses", None) or getattr(config.option, "tx", None):
         # Workers end in another order each time: the parent stops at the first failure instead.
         options["maxfail"] = 0
