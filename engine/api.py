@@ -229,9 +229,10 @@ def _tell(
     call: tuple[Any, ...],
     program: jax_internals.PjitParams,
     operands: list[Any],
+    is_stage: bool,
 ) -> None:
     if (watcher := watching.trace_watcher()) is not None:
-        watcher(_stock_trace(fun, info, call, program, operands))
+        watcher(_stock_trace(fun, info, call, program, operands, is_stage))
 
 
 def _stock_trace(
@@ -240,6 +241,7 @@ def _stock_trace(
     call: tuple[Any, ...],
     program: jax_internals.PjitParams,
     operands: list[Any],
+    is_stage: bool,
 ) -> watching.StockTrace:
     def traced() -> jax_internals.PjitParams:
         # Another function for each trace, so that JAX's caches hold it no longer than its caller.
@@ -267,6 +269,7 @@ def _stock_trace(
         program.params["donated_invars"][len(program.consts) :],
         jax_internals.stated_shardings(program.params)[len(program.consts) :],
         jax_internals.outside_of_transformations(),
+        is_stage,
         on,
         again,
     )

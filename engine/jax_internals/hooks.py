@@ -1,4 +1,4 @@
-"""The ten hooks into JAX: nothing else in this project changes what JAX does.
+"""The eleven hooks into JAX: nothing else in this project changes what JAX does.
 
 `engine/__init__.py` calls `install` once for seven of them; importing a file patches nothing. Each
 hook calls JAX's own function for programs that are not the engine's.
@@ -13,6 +13,7 @@ hook calls JAX's own function for programs that are not the engine's.
 | `_keep_executables` | `pxla._cached_compilation` | `compile_into` compiles the module |
 | `_tell_the_side` | `value` of JAX's flag | a library reads it while a program is traced |
 | `tell_traces`, on demand | `pjit._infer_params` | the function has a `WatchedJitInfo` |
+| `tell_traces`, on demand | `pjit.jit_trace` | JAX traces a stage |
 | `tell_captures`, on demand | `DynamicJaxprTrace.new_const` | a trace meets an array |
 | `name_functions`, on demand | `api_util.fun_sourceinfo` | JAX names a function that it traces |
 
@@ -29,6 +30,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from typing import Any
 
 import jax
@@ -195,20 +197,31 @@ def tell_traces(told: Callable[..., object]) -> None:
     """Tell a function each program that JAX has traced of a function with a `WatchedJitInfo`.
 
     `told` takes the function, its options, its arguments as (args, kwargs), JAX's record of the
-    program, and the flat operands. JAX asks `_infer_params` for the program of each call that its
-    dispatcher does not know, and of each stage. What becomes a part of a program that JAX is
-    tracing is not told. Installed on demand: it makes the stack of each trace a frame deeper.
+    program, the flat operands, and whether it is traced for a stage. JAX asks `_infer_params` for
+    the program of each call that its dispatcher does not know, and of each stage. What becomes a
+    part of a program that JAX is tracing is not told. Installed on demand: it makes the stack of
+    each trace a frame deeper.
     """
-    stock = pjit._infer_params
+    stock, stock_trace = pjit._infer_params, pjit.jit_trace
+    is_stage = ContextVar("is_stage", default=False)
+
+    @functools.wraps(stock_trace)
+    def jit_trace(jit_func: Any, *args: Any, **kwargs: Any) -> Any:
+        before = is_stage.set(True)
+        try:
+            return stock_trace(jit_func, *args, **kwargs)
+        finally:
+            is_stage.reset(before)
 
     @functools.wraps(stock)
     def tell(fun: Any, ji: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         program, operands = stock(fun, ji, args, kwargs)
         if type(ji) is WatchedJitInfo and not staged_by_jax():
-            told(fun, ji, (args, kwargs), program, operands)
+            told(fun, ji, (args, kwargs), program, operands, is_stage.get())
         return program, operands
 
-    pjit._infer_params = tell
+    pjit._infer_params, pjit.jit_trace = tell, jit_trace
+    stock_jit(lambda: None)  # as in `_trace_dispatchers`
 
 
 def _keep_executables() -> None:

@@ -62,6 +62,7 @@ class StockTrace:
     - `donated`: for each operand, whether the program donates it.
     - `shardings`: for each operand, the one that its jit states, or None.
     - `executes`: whether a call executes the program itself, and not its derivative or batch.
+    - `is_stage`: whether it was traced for a stage, whose calls are not told.
     - `on(side)`: trace the function again, in the form and by the pipeline of a side.
     - `again()`: trace it again as JAX has, and the functions within it, too.
 
@@ -77,6 +78,7 @@ class StockTrace:
     donated: Sequence[bool]
     shardings: Sequence[Any]
     executes: bool
+    is_stage: bool
     on: Callable[[Side], TracedForm]
     again: Callable[[], TracedForm]
 

@@ -10,6 +10,7 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -25,11 +26,13 @@ from parity_tests.jax_internals import context_mesh
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.failures import it_raised
 from parity_tests.observe.hazards.detection import of_trace
+from parity_tests.observe.hazards.devices import implicit_transfer
 from parity_tests.observe.hazards.traced_program import (
     Argument,
     TracedProgram,
     default_device,
     program_of_form,
+    transfer_guards,
 )
 from parity_tests.observe.numbers import numbered_jaxpr, numbers_of_jaxpr, steps_of
 from parity_tests.own_jit import options_in
@@ -109,7 +112,7 @@ class Prover:
 
 
 def _kind(trace: StockTrace) -> Any:
-    """Return what the hazards of a call depend on, beside the program: donations and places.
+    """Return what the hazards of a call depend on: donations, places and guards.
 
     Two jits of one function are one program to JAX, whatever their options.
     """
@@ -118,9 +121,9 @@ def _kind(trace: StockTrace) -> Any:
     options = options_in(trace.jit_info)
     device = options.get("device"), options.get("backend")
     stated = (*trace.shardings, *jax.tree.leaves(options.get("out_shardings")), device)
-    around = context_mesh(), default_device()
+    around = context_mesh(), default_device(), *transfer_guards().values()
     donated, keeps = tuple(trace.donated), options.get("keep_unused")
-    return trace.executes, donated, tuple(places), stated, keeps, around
+    return trace.executes, trace.is_stage, donated, tuple(places), stated, keeps, around
 
 
 def proved(trace: StockTrace) -> Claim:
@@ -202,6 +205,8 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProo
         hazards = of_trace(traced)
         if not any(each.kind == "captured and donated" for each in hazards):
             reservations = (*reservations, *_later_calls(traced))
+        if trace.is_stage:
+            reservations = (*reservations, *_calls_of_stages(traced))
     except Exception as error:  # noqa: BLE001
         why = f"its hazards are not known: {it_raised(error)}"
         return ProgramProof(answer=found.answer, claims=(found,), reservations=(*reservations, why))
@@ -223,6 +228,17 @@ def _later_calls(traced: TracedProgram) -> Iterator[str]:
         yield (
             f"it donates and captures {', '.join(both)}: a later call that donates the captured "
             "array fails after the flip, and is not seen"
+        )
+
+
+def _calls_of_stages(traced: TracedProgram) -> Iterator[str]:
+    """Yield what a transfer guard around the first call of a compiled stage stops."""
+    guarded = replace(traced, guards=dict.fromkeys(traced.guards, "disallow"))
+    moved = sorted({each.array for each in implicit_transfer(guarded)})
+    if moved:
+        yield (
+            f"it is traced for a stage and captures {', '.join(moved)}: a first call of what is "
+            "compiled transfers that after the flip, and a transfer guard around it is not seen"
         )
 
 

@@ -208,7 +208,7 @@ def program_of_form(
         result,
         options,
         stock_embed_threshold(),
-        {way: getattr(jax.config, name) for way, name in _GUARDS.items()},
+        transfer_guards(),
         default_device(),
     )
 
@@ -245,6 +245,11 @@ def devices_of(stated: Any) -> tuple[Any, ...]:
         return () if mesh.empty else tuple(mesh.devices.flat)
     is_known = isinstance(stated, Sharding) and not isinstance(mesh, AbstractMesh)
     return devices_in_order(stated) if is_known else ()
+
+
+def transfer_guards() -> dict[str, str | None]:
+    """Return the transfer guards in force, by direction."""
+    return {way: getattr(jax.config, name) for way, name in _GUARDS.items()}
 
 
 def default_device() -> Any:

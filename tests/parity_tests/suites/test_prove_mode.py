@@ -508,3 +508,46 @@ def test_two_jits_of_one_function_have_hazards_of_their_own(suite):
     run = suite.write(HEAD + TWO_JITS).run("--constparity=prove")
     assert run.section[0] == "proof: 1 of 1 programs proved; 1 of these may still break"
     assert "its out_shardings state cpu:1: " in run.output.lower()
+
+
+LATER = """
+
+import numpy as np
+
+HOST = np.frombuffer(bytes(256), np.float32)
+X = jnp.ones(64)
+
+
+def test_later_call_is_guarded():
+    @jax.jit
+    def guarded(x):
+        jax.debug.callback(lambda x: None, x)  # JAX asks Python in each call
+        return x * HOST
+
+    guarded(X)
+    with jax.transfer_guard_host_to_device("disallow"):
+        guarded(X)
+
+
+def test_first_call_of_a_stage_is_guarded():
+    @jax.jit
+    def stage(x):
+        return x - HOST
+
+    compiled = stage.lower(X).compile()
+    with jax.transfer_guard("disallow"):
+        compiled(X)
+"""
+
+
+def test_what_happens_after_a_trace_may_break_the_program(suite):
+    suite.write(LATER)
+    run = suite.run("--constparity=prove", "--constparity-report=json:out.json")
+    assert run.outcomes == {"passed": 2}, run.output
+    rows = by_name(load_result(suite.folder / "out.json"))
+    hazards = {name: [each.kind for each in row.proof.hazards] for name, row in rows.items()}
+    assert hazards == {
+        "guarded": ["implicit transfer"], "stage": [],
+    }  # fmt: skip
+    [reservation] = rows["stage"].proof.reservations
+    assert reservation.startswith("it is traced for a stage and captures NumPy array float32[64]")
