@@ -11,7 +11,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
@@ -23,9 +23,11 @@ from engine.configuration.parsing import Side as OurSide
 from engine.runtime.watching import StockTrace, TracedForm, watch_traces
 from parity_tests.exception_texts import named
 from parity_tests.jax_internals import context_mesh
+from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.failures import it_raised
-from parity_tests.observe.hazards.detection import of_trace
+from parity_tests.observe.hazards.arrays import donated_before
+from parity_tests.observe.hazards.detection import of_trace, with_code
 from parity_tests.observe.hazards.devices import implicit_transfer
 from parity_tests.observe.hazards.traced_program import (
     Argument,
@@ -40,9 +42,9 @@ from parity_tests.suites.describing import captured_arrays, describe
 from parity_tests.suites.recording import Recorder, Seen
 from reports.rows.claims import Claim
 from reports.rows.fail_rules import FailRule, parse
-from reports.rows.flip import FlipReason
+from reports.rows.flip import FlipReason, Hazard
 from reports.rows.proofs import ProgramProof
-from reports.rows.suite import SuiteDifference
+from reports.rows.suite import SuiteArray, SuiteDifference
 from reports.views.texts import type_of
 
 _OTHER: dict[OurSide, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
@@ -72,12 +74,40 @@ class Prover:
         self._here = threading.local()  # whether this thread is proving
         # Hazards depend on the arguments of a call, of which each kind is looked at once.
         self._kinds: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
+        self._lock = threading.RLock()
+        # The captured arrays by identity, with the programs that break if they are deleted.
+        self._captured: dict[int, _Captured] = {}
+        # Those of a test until it ends, for what captured them may end before.
+        self._held: list[jax.Array] = []
         # Until a program is traced: asking an idle JAX would start a backend.
         self.backend = self.device_kind = ""
 
     def stop(self) -> None:
         """Prove no more."""
         watch_traces(None)
+
+    def end_phase(self) -> None:
+        """Note the captured arrays that a phase of a test has deleted, or donated to a call."""
+        with self._lock:
+            for key, captured in list(self._captured.items()):
+                array = captured.array()
+                if array is not None and not array.is_deleted():
+                    continue
+                del self._captured[key]
+                for seen, hazard in captured.breaks if array is not None else ():
+                    self._is_deleted(seen, hazard)
+            self._held.clear()
+
+    def _is_deleted(self, seen: Seen, hazard: Hazard) -> None:
+        assert seen.proof is not None
+        told = {(each.kind, each.file, each.line) for each in seen.proof.hazards}
+        if (hazard.kind, hazard.file, hazard.line) in told:
+            return  # as where the program itself donates it
+        proof = ProgramProof(
+            answer="proved", claims=seen.proof.claims, hazards=(with_code(hazard),)
+        )
+        self._recorder.breaks(seen, proof)
+        self._fail_by_rules(seen, proof)
 
     def __call__(self, trace: StockTrace) -> None:
         """Prove a program that JAX has traced, if it is new, or called otherwise than before."""
@@ -105,10 +135,35 @@ class Prover:
             found = known or proved(trace)
         except Exception as error:  # noqa: BLE001
             found = _undecided(f"proving it raised {named(error)}")
-        proof = _contract(trace, found, captures=seen.row.captured > 0)
+        proof, uses = _contract(trace, found, captures=seen.row.captured > 0)
         self._recorder.proved(seen, proof)
+        self._fail_by_rules(seen, proof, trace)
+        self._hold(seen, uses)
+
+    def _hold(self, seen: Seen, uses: Sequence[CapturedUse]) -> None:
+        with self._lock:
+            for use in uses:
+                if not isinstance(array := use.array.value, jax.Array):
+                    continue
+                known = self._captured.get(id(array))
+                if known is None or known.array() is not array:
+                    known = self._captured[id(array)] = _Captured(weakref.ref(array), [])
+                known.breaks.append((seen, donated_before(use)))
+                self._held.append(array)
+
+    def _fail_by_rules(
+        self, seen: Seen, proof: ProgramProof, trace: StockTrace | None = None
+    ) -> None:
         if any(each.is_broken_by(proof) for each in self._rules):
-            self._recorder.differs(_difference(seen, trace, proof))
+            captured = captured_arrays(_expanded(trace)[0]) if trace else ()
+            self._recorder.differs(_difference(seen, captured, proof))
+
+
+class _Captured(NamedTuple):
+    """A captured array, and the programs that break if it is deleted, each with its hazard."""
+
+    array: weakref.ref[jax.Array]
+    breaks: list[tuple[Seen, Hazard]]
 
 
 def _kind(trace: StockTrace) -> Any:
@@ -185,12 +240,14 @@ def _expanded(trace: StockTrace) -> tuple[Any, str]:
         return closed, f"what its hijax primitives capture is not known: {named(error)}"
 
 
-def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProof:
-    """Return a claim, with what may break for these arguments where the program captures arrays."""
+def _contract(
+    trace: StockTrace, found: Claim, *, captures: bool
+) -> tuple[ProgramProof, tuple[CapturedUse, ...]]:
+    """Return a claim, with what may break for these arguments, and the captured arrays."""
     closed, unknown = _expanded(trace)
     reservations = tuple(filter(None, ("" if trace.executes else _DERIVED, unknown)))
     if not captures:
-        return ProgramProof(answer=found.answer, claims=(found,), reservations=reservations)
+        return ProgramProof(answer=found.answer, claims=(found,), reservations=reservations), ()
     # The user's own arrays, for it counts who holds them: the second trace has copies.
     simplified = pipeline_of("simplified").normalize(closed)
     of_each = zip(trace.operands, trace.donated, trace.shardings, strict=True)
@@ -209,14 +266,16 @@ def _contract(trace: StockTrace, found: Claim, *, captures: bool) -> ProgramProo
             reservations = (*reservations, *_calls_of_stages(traced))
     except Exception as error:  # noqa: BLE001
         why = f"its hazards are not known: {it_raised(error)}"
-        return ProgramProof(answer=found.answer, claims=(found,), reservations=(*reservations, why))
-    return ProgramProof(
+        reservations = (*reservations, why)
+        return ProgramProof(answer=found.answer, claims=(found,), reservations=reservations), ()
+    proof = ProgramProof(
         answer=found.answer,
         claims=(found,),
         hazards=breaking(hazards),
         folded=folded(hazards),
         reservations=reservations,
     )
+    return proof, traced.uses
 
 
 def _later_calls(traced: TracedProgram) -> Iterator[str]:
@@ -242,7 +301,9 @@ def _calls_of_stages(traced: TracedProgram) -> Iterator[str]:
         )
 
 
-def _difference(seen: Seen, trace: StockTrace, proof: ProgramProof) -> SuiteDifference:
+def _difference(
+    seen: Seen, captured: tuple[SuiteArray, ...], proof: ProgramProof
+) -> SuiteDifference:
     hazards = [
         FlipReason(
             outcome="safe", kind="hazard", subject=each.kind, what=f"{each.kind}: {each.what}",
@@ -260,7 +321,7 @@ def _difference(seen: Seen, trace: StockTrace, proof: ProgramProof) -> SuiteDiff
         arguments=seen.row.arguments,
         left="legacy",
         right="simplified",
-        captured=captured_arrays(_expanded(trace)[0]),
+        captured=captured,
         claim=proof.claims[0],
         reasons=(*hazards, *notes),
     )

@@ -135,8 +135,12 @@ class Recorder:
         """Note that a program was proved, or not; None where nothing new was found."""
         with self._lock:
             self._phase.compared += 1
-            if found is None:
-                return
+            if found is not None:
+                self.breaks(seen, found)
+
+    def breaks(self, seen: Seen, found: ProgramProof) -> None:
+        """Add what breaks a program, or its first proof, to what is known of it."""
+        with self._lock:
             seen.proof = seen.proof.merged(found) if seen.proof else found
             self._journal.program(seen.now())
 

@@ -170,6 +170,8 @@ class SuitePlugin:
                     item.add_report_section(phase, "constparity", _NOTES[self._mode])
                 raise
             finally:
+                if self._mode == "prove" and self._watcher:
+                    self._watcher.end_phase()
                 if phase == "call" and in_place_of_jax.is_replaced():
                     self._journal.outside(
                         f"{item.nodeid} replaced jax.jit: what it jitted then ran without us"

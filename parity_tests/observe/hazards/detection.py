@@ -60,16 +60,17 @@ def detect(program: Program, reads_file: Path | None = None) -> tuple[Hazard, ..
     """
     traced, both = traced_in_forms(program, reads_file)
     found = () if traced is None else of_trace(traced)
-    return (*found, *map(_with_code, _of_reads(both)))
+    return (*found, *map(with_code, _of_reads(both)))
 
 
 @jax_defaults()
 def of_trace(traced: TracedProgram) -> tuple[Hazard, ...]:
     """Return the hazards of a program that reads nothing while JAX traces it after the flip."""
-    return tuple(_with_code(each) for find in DETECTORS for each in find(traced))
+    return tuple(with_code(each) for find in DETECTORS for each in find(traced))
 
 
-def _with_code(hazard: Hazard) -> Hazard:
+def with_code(hazard: Hazard) -> Hazard:
+    """Return a hazard with the code of its line."""
     return hazard.model_copy(update={"code": code_at(hazard.file, hazard.line)})
 
 

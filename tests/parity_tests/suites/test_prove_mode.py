@@ -537,17 +537,58 @@ def test_first_call_of_a_stage_is_guarded():
     compiled = stage.lower(X).compile()
     with jax.transfer_guard("disallow"):
         compiled(X)
+
+
+def deleted(delete):
+    table = jnp.arange(64.0) + 1
+
+    @jax.jit
+    def adds(x):
+        return x + table
+
+    adds(X)
+    delete(table)
+    adds(X)
+
+
+def test_deleted():
+    deleted(lambda table: table.delete())
+
+
+def test_donated_to_another_jit():
+    deleted(jax.jit(lambda x: x + 1, donate_argnums=0))
+
+
+def test_kept():
+    @jax.jit
+    def kept(x):
+        return x - TABLE
+
+    copy = jnp.array(TABLE)
+    kept(X)
+    copy.delete()
 """
 
 
 def test_what_happens_after_a_trace_may_break_the_program(suite):
     suite.write(LATER)
     run = suite.run("--constparity=prove", "--constparity-report=json:out.json")
-    assert run.outcomes == {"passed": 2}, run.output
+    assert run.outcomes == {"passed": 5}, run.output
     rows = by_name(load_result(suite.folder / "out.json"))
     hazards = {name: [each.kind for each in row.proof.hazards] for name, row in rows.items()}
     assert hazards == {
-        "guarded": ["implicit transfer"], "stage": [],
+        "guarded": ["implicit transfer"], "stage": [], "adds": ["captured and donated"],
+        "<lambda>": [], "kept": [],
     }  # fmt: skip
     [reservation] = rows["stage"].proof.reservations
     assert reservation.startswith("it is traced for a stage and captures NumPy array float32[64]")
+    [hazard] = rows["adds"].proof.hazards
+    assert hazard.code == "return x + table"
+    assert "was deleted or donated to another call" in hazard.what
+
+
+def test_a_rule_fails_the_test_that_deletes_what_is_captured(suite):
+    suite.write(LATER)
+    run = suite.run("--constparity=prove", "--constparity-fail=hazard:donated")
+    assert run.outcomes == {"passed": 3, "failed": 2}, run.output
+    assert run.output.count("one computation, which may still break, in `adds`") >= 2
