@@ -78,7 +78,7 @@ OPTIONS = {
 
 
 # What JAX raises where it refuses a program; types that state shardings may not fit.
-REFUSED = (ValueError, TypeError, AssertionError, jax.errors.JaxRuntimeError)
+REFUSED = (ValueError, TypeError, AssertionError, RuntimeError)
 CONTEXTS = {
     "alone": contextlib.nullcontext,
     "in_mesh": lambda: jax.set_mesh(MESH),
@@ -150,7 +150,7 @@ def _parts(array):
 
 
 def outcome(program):
-    """Return the bits and the place of each result, or what is raised."""
+    """Return the bits and the place of each result of a program, or what it raises."""
     try:
         return [
             (np.asarray(each).tobytes().hex(), _parts(each) if each.committed else "")
@@ -160,5 +160,10 @@ def outcome(program):
         return type(error).__name__
 
 
+def print_outcomes(made):
+    """Print the outcome of each program, by its name."""
+    print(json.dumps({each.name: outcome(each) for each in made}))
+
+
 if __name__ == "__main__":
-    print(json.dumps({each.name: outcome(each) for each in programs(int(sys.argv[1]))}))
+    print_outcomes(programs(int(sys.argv[1])))
