@@ -165,15 +165,16 @@ def _on_host(array: Any) -> np.ndarray[Any, Any]:
         raise UndecidedError("a captured array with shards on other machines")
     if array.is_fully_replicated:
         [data, *_] = (shard.data for shard in array.addressable_shards)
-        return _uncached(data)
+        return uncached(data)
     whole = np.empty(array.shape, array.dtype)
     for shard in array.addressable_shards:
         if shard.replica_id == 0:
-            whole[shard.index] = _uncached(shard.data)
+            whole[shard.index] = uncached(shard.data)
     return whole
 
 
-def _uncached(array: jax.Array) -> np.ndarray[Any, Any]:
+def uncached(array: jax.Array) -> np.ndarray[Any, Any]:
+    """Return the elements of an array on one device, which JAX does not keep on it."""
     if array.size <= _FEW:
         return np.asarray(array)
     # JAX keeps what NumPy has read on the array that was asked, so another one is asked.

@@ -10,8 +10,8 @@ import random
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import jax
 import numpy as np
@@ -25,8 +25,9 @@ from parity_tests.exception_texts import named
 from parity_tests.jax_internals import context_mesh
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
+from parity_tests.observe.checks.captured_arrays import memory_of
 from parity_tests.observe.failures import it_raised
-from parity_tests.observe.hazards.arrays import donated_before
+from parity_tests.observe.hazards.arrays import donated_before, written_to_since
 from parity_tests.observe.hazards.detection import of_trace, with_code
 from parity_tests.observe.hazards.devices import implicit_transfer
 from parity_tests.observe.hazards.traced_program import (
@@ -75,7 +76,7 @@ class Prover:
         # Hazards depend on the arguments of a call, of which each kind is looked at once.
         self._kinds: weakref.WeakKeyDictionary[Any, set[Any]] = weakref.WeakKeyDictionary()
         self._lock = threading.RLock()
-        # The captured arrays by identity, with the programs that break if they are deleted.
+        # The captured arrays by identity, of the programs that use them.
         self._captured: dict[int, _Captured] = {}
         # Those of a test until it ends, for what captured them may end before.
         self._held: list[jax.Array] = []
@@ -86,19 +87,30 @@ class Prover:
         """Prove no more."""
         watch_traces(None)
 
-    def end_phase(self) -> None:
-        """Note the captured arrays that a phase of a test has deleted, or donated to a call."""
+    def end_phase(self, *, is_last: bool) -> None:
+        """Note the captured arrays that a phase of a test has deleted, donated or written to.
+
+        Writes are looked for in the test that traced the program, whose end is its last phase.
+        """
         with self._lock:
             for key, captured in list(self._captured.items()):
                 array = captured.array()
-                if array is not None and not array.is_deleted():
+                if array is None:
+                    del self._captured[key]
                     continue
-                del self._captured[key]
-                for seen, hazard in captured.breaks if array is not None else ():
-                    self._is_deleted(seen, hazard)
+                if array.is_deleted():
+                    del self._captured[key]
+                    found = donated_before
+                elif captured.memory is None or captured.memory == memory_of(array):
+                    captured.memory = None if is_last else captured.memory
+                    continue
+                else:
+                    captured.memory, found = None, written_to_since
+                for seen, use in captured.uses:
+                    self._breaks(seen, found(use))
             self._held.clear()
 
-    def _is_deleted(self, seen: Seen, hazard: Hazard) -> None:
+    def _breaks(self, seen: Seen, hazard: Hazard) -> None:
         assert seen.proof is not None
         told = {(each.kind, each.file, each.line) for each in seen.proof.hazards}
         if (hazard.kind, hazard.file, hazard.line) in told:
@@ -143,12 +155,14 @@ class Prover:
     def _hold(self, seen: Seen, uses: Sequence[CapturedUse]) -> None:
         with self._lock:
             for use in uses:
-                if not isinstance(array := use.array.value, jax.Array):
+                if not isinstance(array := use.array.value, jax.Array) or array.is_deleted():
                     continue
                 known = self._captured.get(id(array))
                 if known is None or known.array() is not array:
-                    known = self._captured[id(array)] = _Captured(weakref.ref(array), [])
-                known.breaks.append((seen, donated_before(use)))
+                    ref = weakref.ref(array)
+                    known = self._captured[id(array)] = _Captured(ref, memory_of(array))
+                type_ = jax.ShapeDtypeStruct(array.shape, array.dtype)
+                known.uses.append((seen, replace(use, array=replace(use.array, value=type_))))
                 self._held.append(array)
 
     def _fail_by_rules(
@@ -159,11 +173,13 @@ class Prover:
             self._recorder.differs(_difference(seen, captured, proof))
 
 
-class _Captured(NamedTuple):
-    """A captured array, and the programs that break if it is deleted, each with its hazard."""
+@dataclass
+class _Captured:
+    """A captured array, checksums of its memory, and the programs that use it."""
 
     array: weakref.ref[jax.Array]
-    breaks: list[tuple[Seen, Hazard]]
+    memory: list[int] | None
+    uses: list[tuple[Seen, CapturedUse]] = field(default_factory=list)
 
 
 def _kind(trace: StockTrace) -> Any:

@@ -171,7 +171,7 @@ class SuitePlugin:
                 raise
             finally:
                 if self._mode == "prove" and self._watcher:
-                    self._watcher.end_phase()
+                    self._watcher.end_phase(is_last=phase == "teardown")
                 if phase == "call" and in_place_of_jax.is_replaced():
                     self._journal.outside(
                         f"{item.nodeid} replaced jax.jit: what it jitted then ran without us"

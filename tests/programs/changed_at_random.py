@@ -39,6 +39,7 @@ CAPTURED = {
     "writeable_by_another": read_only_view,
     "read_only": lambda array: np.frombuffer(array.tobytes(), np.float32),
     "of_jax": jnp.array,
+    "sharing_memory": jax.device_put,
 }
 
 

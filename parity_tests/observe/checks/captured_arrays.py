@@ -17,11 +17,13 @@ import jax
 import numpy as np
 
 from parity_tests.evidence.values import devices_of, sharding_of
+from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jaxpr.captured import digest_of
 from parity_tests.jaxpr.counts import JaxprFacts
 from parity_tests.observe import device_buffers
 from parity_tests.observe.calls import Result
 from parity_tests.own_jit import called_function
+from parity_tests.proof.contents import uncached
 from reports.rows import Check
 from reports.rows.check_names import BUFFERS, SHARDINGS, VALUES, WRITES
 from reports.views.texts import counted, type_of
@@ -200,6 +202,18 @@ class Watched:
         same = {type_of(each) for key, (each, _) in self._known.items() if key not in self._written}
         found = (each for each in self._written.values() if each.flags.c_contiguous or not in_place)
         return tuple(dict.fromkeys(type_ for type_ in map(type_of, found) if type_ not in same))
+
+
+@jax_defaults()  # the user's transfer guard
+def memory_of(array: jax.Array) -> list[int] | None:
+    """Return checksums of memory that NumPy may share; None where it shares none of the array's.
+
+    The checksum of a large shard is of every n-th element.
+    """
+    devices: Collection[Any] = array.sharding.addressable_devices
+    if any(each.platform != "cpu" for each in devices):
+        return None
+    return [_checksum(uncached(each.data)) for each in array.addressable_shards]
 
 
 def _checksum(array: np.ndarray[Any, Any]) -> int:

@@ -45,6 +45,18 @@ def writeable_numpy_array(traced: TracedProgram) -> Iterator[Hazard]:
             )
 
 
+def written_to_since(use: CapturedUse) -> Hazard:
+    """Return the hazard of a captured `jax.Array` in whose memory something was written."""
+    return hazard_of(
+        "writeable NumPy array",
+        use,
+        "the array shares memory with one of NumPy's that was written to after the program was "
+        "traced: legacy keeps the value that was traced, stock simplified computes with the new "
+        "one",
+        advice("capture a copy"),
+    )
+
+
 def _views(values: Iterable[Any]) -> Counter[int]:
     """Count the views that the program holds, for each array that a captured one is a view of."""
     links = {}

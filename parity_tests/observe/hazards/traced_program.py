@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import jax
+import numpy as np
 from jax.sharding import AbstractMesh, Mesh, Sharding
 
 from parity_tests.jax_internals import devices_in_order
@@ -268,7 +269,7 @@ def named(devices: Iterable[Any]) -> str:
 def hazard_of(kind: HazardKind, use: CapturedUse, what: str, fix: str) -> Hazard:
     """Return the row of a hazard that one captured array brings."""
     array = use.array
-    owner = "jax.Array" if isinstance(array.value, jax.Array) else "NumPy array"
+    owner = "NumPy array" if isinstance(array.value, np.ndarray) else "jax.Array"
     return Hazard(
         kind=kind,
         file=use.place.file,

@@ -559,6 +559,21 @@ def test_donated_to_another_jit():
     deleted(jax.jit(lambda x: x + 1, donate_argnums=0))
 
 
+def test_memory_of_numpy():
+    memory = np.zeros(64 * 4 + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    written = memory[start : start + 64 * 4].view(np.float32)  # aligned: JAX takes no copy
+    shared = jax.device_put(written)
+
+    @jax.jit
+    def shares(x):
+        return x + shared
+
+    with jax.transfer_guard("disallow_explicit"):
+        shares(X)
+    written[:] = 7
+
+
 def test_kept():
     @jax.jit
     def kept(x):
@@ -573,12 +588,12 @@ def test_kept():
 def test_what_happens_after_a_trace_may_break_the_program(suite):
     suite.write(LATER)
     run = suite.run("--constparity=prove", "--constparity-report=json:out.json")
-    assert run.outcomes == {"passed": 5}, run.output
+    assert run.outcomes == {"passed": 6}, run.output
     rows = by_name(load_result(suite.folder / "out.json"))
     hazards = {name: [each.kind for each in row.proof.hazards] for name, row in rows.items()}
     assert hazards == {
         "guarded": ["implicit transfer"], "stage": [], "adds": ["captured and donated"],
-        "<lambda>": [], "kept": [],
+        "<lambda>": [], "shares": ["writeable NumPy array"], "kept": [],
     }  # fmt: skip
     [reservation] = rows["stage"].proof.reservations
     assert reservation.startswith("it is traced for a stage and captures NumPy array float32[64]")
@@ -590,5 +605,5 @@ def test_what_happens_after_a_trace_may_break_the_program(suite):
 def test_a_rule_fails_the_test_that_deletes_what_is_captured(suite):
     suite.write(LATER)
     run = suite.run("--constparity=prove", "--constparity-fail=hazard:donated")
-    assert run.outcomes == {"passed": 3, "failed": 2}, run.output
+    assert run.outcomes == {"passed": 4, "failed": 2}, run.output
     assert run.output.count("one computation, which may still break, in `adds`") >= 2
