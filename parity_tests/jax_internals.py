@@ -103,9 +103,15 @@ def is_reference(value: Any) -> bool:
     return isinstance(value, kind)
 
 
-def context_mesh() -> Any:
-    """Return the mesh that `jax.set_mesh` has set, else an empty one; in jax 0.7.0 else None."""
-    return attribute(importlib.import_module("jax._src.mesh"), "get_concrete_mesh")()
+def context_mesh(info: Any = None) -> Any:
+    """Return the mesh that `jax.set_mesh` has set, else an empty one; in jax 0.7.0 else None.
+
+    `info` is JAX's record of a jit: a `pjit` follows `with mesh:` instead.
+    """
+    meshes = importlib.import_module("jax._src.mesh")
+    if info is not None and attribute(info, "use_resource_env"):
+        return attribute(attribute(meshes, "thread_resources"), "env").physical_mesh
+    return attribute(meshes, "get_concrete_mesh")()
 
 
 def key_generator(keys: Any) -> Any:

@@ -56,7 +56,7 @@ class OwnJit:
     """A function that is not jitted, its example arguments, and its own options of `jax.jit`.
 
     `is_own` says that the program is jitted as it is written, and by `jax.jit` itself; `was_called`
-    that it has been called before, so that JAX has an executable of it.
+    that it has been called before, so that JAX has an executable of it; `info` is JAX's record.
     """
 
     fun: Callable[..., Any]
@@ -65,6 +65,7 @@ class OwnJit:
     options: Mapping[str, Any] = field(default_factory=dict)
     is_own: bool = False
     was_called: bool = False
+    info: Any = None
 
     @classmethod
     def of(cls, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> OwnJit:
@@ -73,7 +74,8 @@ class OwnJit:
         if is_jitted(under[0]):
             jitted, args, kwargs = under
             options, called = options_of(jitted), has_executable(jitted)
-            return cls(unjitted(jitted), args, kwargs, options, is_own=True, was_called=called)
+            own = unjitted(jitted), args, kwargs, options
+            return cls(*own, is_own=True, was_called=called, info=jit_info(jitted))
         if is_wrapper(under[0]):
             return cls(*_of_arrays_alone(*under))
         return cls(fun if _is_hashable(fun) else _calling(fun), args, kwargs)

@@ -192,7 +192,7 @@ def _kind(trace: StockTrace) -> Any:
     options = options_in(trace.jit_info)
     device = options.get("device"), options.get("backend")
     stated = (*trace.shardings, *jax.tree.leaves(options.get("out_shardings")), device)
-    around = context_mesh(), default_device(), *transfer_guards().values()
+    around = context_mesh(trace.jit_info), default_device(), *transfer_guards().values()
     donated, keeps = tuple(trace.donated), options.get("keep_unused")
     return trace.executes, trace.is_stage, donated, tuple(places), stated, keeps, around
 
@@ -272,8 +272,9 @@ def _contract(
     )
     # A detector asks the program's own trees and arrays, which may raise.
     try:
+        options, mesh = options_in(trace.jit_info), context_mesh(trace.jit_info)
         traced = program_of_form(
-            trace.fun, simplified, trace.form.out_tree, arguments, options_in(trace.jit_info)
+            trace.fun, simplified, trace.form.out_tree, arguments, options, (), mesh
         )
         hazards = of_trace(traced)
         if not any(each.kind == "captured and donated" for each in hazards):

@@ -13,6 +13,7 @@ import jax
 
 from engine.ir.jaxprs import values_in
 from engine.runtime.watching import Execution
+from parity_tests.jax_internals import context_mesh
 from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.judge import flip_verdict
@@ -140,6 +141,7 @@ def _hazards(
         options={},
         embed_threshold=stock_embed_threshold(),
         guards={},
+        mesh=context_mesh(),
         default_device=default_device(),
     )
     yield from devices.incompatible_devices(traced)

@@ -16,6 +16,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.experimental.pjit import pjit
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 
 from parity_tests.observe import hazards
@@ -215,6 +216,10 @@ PROGRAMS = {
     "jit inside with a sharding": calls_a_jit(out_shardings=STATED),
     "jit inside with the sharding of an unread argument": calls_a_jit(in_shardings=(None, STATED)),
     "output committed, under a mesh": adds_to(X, ON_SECOND),
+    "pjit, under a mesh": lambda: (pjit(lambda x: x + ON_SECOND), (X,)),
+    "pjit, with a mesh": lambda: (pjit(lambda x: x + ON_SECOND), (X,)),
+    "pjit, with a mesh elsewhere": lambda: (pjit(lambda x: x + ON_FIRST), (X,)),
+    "jit, with a mesh": adds_to(X, ON_SECOND),
     "output sharded": adds_to(REPLICATED, SHARDED),
     "output sharded by its type": adds_to(TYPED, TYPED + 1),
     "both replicated": adds_to(REPLICATED, REPLICATED + 1),
@@ -256,6 +261,8 @@ def around(name):
 def contexts(name):
     if "under a mesh" in name:
         yield jax.set_mesh(Mesh(np.array([SECOND]), ("x",)))
+    if "with a mesh" in name:
+        yield Mesh(np.array([SECOND]), ("x",))
     if "default device" in name:
         yield jax.default_device(SECOND)
     if "guarded between devices" in name:

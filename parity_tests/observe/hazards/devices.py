@@ -11,7 +11,6 @@ from jax.extend import core
 from jax.sharding import AbstractMesh, AxisType, Mesh, PartitionSpec, Sharding, SingleDeviceSharding
 
 from parity_tests.advice import advice
-from parity_tests.jax_internals import context_mesh
 from parity_tests.jaxpr.bodies import bodies_of, inner
 from parity_tests.observe.hazards.traced_program import (
     TracedProgram,
@@ -81,9 +80,8 @@ def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
     for each in traced.kept if device is None else ():  # which the jit moves there
         if each.sharding is not None:
             yield _COMMITTED if each.stated is None else "its in_shardings state", each.sharding
-    mesh = context_mesh()
-    if mesh is not None and not mesh.empty:
-        yield "the mesh in context has", mesh
+    if traced.mesh is not None and not traced.mesh.empty:
+        yield "the mesh in context has", traced.mesh
     for each in filter(_is_stated, _of_outputs(traced)):
         yield "its out_shardings state", each
     for name, stated in stated_places(traced.closed):
@@ -242,8 +240,8 @@ def may_shard_outputs(body: Any, value: Any) -> bool:
 
 def _is_of_explicit_mesh(aval: Any) -> bool:
     """Say whether a type states its sharding: all axes of its mesh are explicit."""
-    mesh = getattr(getattr(aval, "sharding", None), "mesh", None)
-    return mesh is not None and not mesh.empty and set(mesh.axis_types) == {AxisType.Explicit}
+    mesh: Any = getattr(getattr(aval, "sharding", None), "mesh", None)
+    return mesh is not None and set(mesh.axis_types) == {AxisType.Explicit}
 
 
 def _sharded_outputs(body: Any, value: Any, given: Sequence[bool]) -> list[bool]:

@@ -13,7 +13,7 @@ import jax
 import numpy as np
 from jax.sharding import AbstractMesh, Mesh, Sharding
 
-from parity_tests.jax_internals import devices_in_order
+from parity_tests.jax_internals import context_mesh, devices_in_order
 from parity_tests.jaxpr.bodies import CONST_COUNTS, bodies_in, bodies_of
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
@@ -68,8 +68,8 @@ class TracedProgram:
     `arguments` are the leaves of its example arguments, static ones left out. `donating` are jits
     within a program that has none of its own. `result` is the tree of its results, `options` are
     those of its own `jax.jit`. `embed_threshold` is in bytes. `guards` are the user's transfer
-    guards, by direction, `default_device` is where JAX runs what nothing places. `function` keeps
-    alive what holds its arrays.
+    guards, by direction, `mesh` is the one in context, `default_device` is where JAX runs what
+    nothing places. `function` keeps alive what holds its arrays.
     """
 
     function: Any
@@ -81,6 +81,7 @@ class TracedProgram:
     options: Mapping[str, Any]
     embed_threshold: int
     guards: Mapping[str, str | None]
+    mesh: Any
     default_device: Any
 
     def is_same_as(self, other: TracedProgram) -> bool:
@@ -181,6 +182,7 @@ def traced_program(own: OwnJit, traced: Any) -> TracedProgram:
         arguments,
         own.options,
         () if own.is_own else tuple(donating_jits(expanded_on_leaves(traced), leaves)),
+        context_mesh(own.info),
     )
 
 
@@ -190,13 +192,14 @@ def program_of_form(
     result: Any,
     arguments: tuple[Argument, ...],
     options: Mapping[str, Any],
-    donating: tuple[DonatingJit, ...] = (),
+    donating: tuple[DonatingJit, ...],
+    mesh: Any,
 ) -> TracedProgram:
     """Return the record of a program by its simplified form as it was traced, with dead code.
 
     Example::
 
-        program_of_form(f, closed_jaxpr, result, (Argument(x),), options_of(jax.jit(f)))
+        program_of_form(f, closed_jaxpr, result, (Argument(x),), {}, (), context_mesh())
     """
     # JAX removes dead code together with the arguments that only this reads.
     closed = closed_jaxpr if options.get("keep_unused") else live_part(closed_jaxpr)
@@ -210,6 +213,7 @@ def program_of_form(
         options,
         stock_embed_threshold(),
         transfer_guards(),
+        mesh,
         default_device(),
     )
 
