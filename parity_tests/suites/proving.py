@@ -48,6 +48,7 @@ from reports.rows.proofs import ProgramProof
 from reports.rows.suite import SuiteArray, SuiteDifference
 from reports.views.texts import type_of
 
+HELD_BYTES = 2**28  # of captured arrays, whose memory tests would have back
 _OTHER: dict[OurSide, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
 _DERIVED = (
     "its derivative or batch ran outside of jax.jit, by jax.grad, jax.vmap or an interpreter like "
@@ -78,7 +79,7 @@ class Prover:
         self._lock = threading.RLock()
         # The captured arrays by identity, of the programs that use them.
         self._captured: dict[int, _Captured] = {}
-        # Those of a test until it ends, for what captured them may end before.
+        # Those of a phase until it ends, for what captured them may end before: the first bytes.
         self._held: list[jax.Array] = []
         # Until a program is traced: asking an idle JAX would start a backend.
         self.backend = self.device_kind = ""
@@ -163,7 +164,8 @@ class Prover:
                     known = self._captured[id(array)] = _Captured(ref, memory_of(array))
                 type_ = jax.ShapeDtypeStruct(array.shape, array.dtype)
                 known.uses.append((seen, replace(use, array=replace(use.array, value=type_))))
-                self._held.append(array)
+                if sum(each.nbytes for each in self._held) + array.nbytes <= HELD_BYTES:
+                    self._held.append(array)
 
     def _fail_by_rules(
         self, seen: Seen, proof: ProgramProof, trace: StockTrace | None = None

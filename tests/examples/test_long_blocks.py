@@ -245,7 +245,7 @@ def type_lines(page, lines, request):
 
 def run(line, *, expected=0):
     done = subprocess.run(
-        ["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, timeout=1500
+        ["bash", "-o", "pipefail", "-c", line], capture_output=True, text=True, timeout=3000
     )
     assert done.returncode == expected, f"{line}\n{done.stdout}{done.stderr}"
 

@@ -585,6 +585,32 @@ def test_kept():
 """
 
 
+HELD = """
+import gc
+import jax
+import jax.numpy as jnp
+import weakref
+from parity_tests.suites import proving
+
+proving.HELD_BYTES = 600
+
+
+def test_held():
+    arrays = [jnp.arange(64.0) + n for n in range(5)]
+    refs = [weakref.ref(each) for each in arrays]
+    for each in arrays:
+        jax.jit(lambda x, each=each: x * each)(2.0)
+    del arrays, each
+    gc.collect()
+    assert [ref() is not None for ref in refs] == [True, True, False, False, False]
+"""
+
+
+def test_a_test_has_the_memory_of_captured_arrays_back(suite):
+    run = suite.write(HELD).run("--constparity=prove")
+    assert run.outcomes == {"passed": 1}, run.output
+
+
 def test_what_happens_after_a_trace_may_break_the_program(suite):
     suite.write(LATER)
     run = suite.run("--constparity=prove", "--constparity-report=json:out.json")
