@@ -110,7 +110,8 @@ def context_mesh(info: Any = None) -> Any:
     """
     meshes = importlib.import_module("jax._src.mesh")
     if info is not None and attribute(info, "use_resource_env"):
-        return attribute(attribute(meshes, "thread_resources"), "env").physical_mesh
+        env = attribute(attribute(meshes, "thread_resources"), "env")
+        return attribute(env, "physical_mesh")
     return attribute(meshes, "get_concrete_mesh")()
 
 
