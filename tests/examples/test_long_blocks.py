@@ -1,6 +1,6 @@
 """The shell of the guides, typed: suites, environments of JAX, clusters, searches.
 
-What takes minutes is typed by `make deep`, and what is quick again; test_shell_blocks.py types that
+What takes long is typed by `make deep`, and what is quick again; test_shell_blocks.py types that
 with rows that are made up. The blocks of a page are typed in their order, in one project. A
 reader's names stand for what is here: `node-1` for this machine, `~/jax-0.12` for the checkout's
 environment, the host of JAX for a repository with two files of tests, and SLURM for a queue with
@@ -52,7 +52,6 @@ for number in range(8):
     globals()[f"step{number}"] = step
 del step
 """
-FEW = MANY.replace("range(8)", "range(2)")
 SPEC = "[[corpus]]\nname = 'models'\ntargets = ['{}']\n"
 LIBRARY = "[project]\nname = 'my_project'\nversion = '1.0'\n"
 TESTS_OF_JAX = {
@@ -173,8 +172,6 @@ def here(line, port):
         ".venv/bin/python -m": f"cd {ROOT} && {sys.executable} -m",
         "step_81d3ffa934e5.py": "step_*.py",
         "--scheduler tcp": "--anew --scheduler tcp",
-        "--nworkers 8": "--nworkers 2",
-        "-n 4": "-n 2",
     }.items():
         line = line.replace(name, thing)
     return [line.replace(" 3/8 ", f" {n}/8 ").replace(" 3.db", f" {n}.db") for n in jobs]
@@ -200,20 +197,18 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def environments(project, monkeypatch):
-    """Have the environments that pages make, all of which are the checkout's, and few programs."""
+    """Have the environment that a page makes: the checkout's by another name."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(project / "cache"))
-    write(project / "many.py", FEW)
-    for packages in ([], ["flax", "./my_project"]):
-        plan = making.planned("0.12.0.1", packages)
-        plan.path.mkdir(parents=True)
-        for name in ("bin", "lib", "pyvenv.cfg"):
-            (plan.path / name).symlink_to(OTHER / name)
-        store.finish(
-            store.Environment(
-                path=plan.path, requested=plan.requested, jax="0.12.0.1", jaxlib="0.12.0.1",
-                python_version="3.13.0", with_=packages, packages=(), made=datetime.now(UTC),
-            )
-        )  # fmt: skip
+    plan = making.planned("0.12.0.1")
+    plan.path.mkdir(parents=True)
+    for name in ("bin", "lib", "pyvenv.cfg"):
+        (plan.path / name).symlink_to(OTHER / name)
+    store.finish(
+        store.Environment(
+            path=plan.path, requested=plan.requested, jax="0.12.0.1", jaxlib="0.12.0.1",
+            python_version="3.13.0", with_=(), packages=(), made=datetime.now(UTC),
+        )
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("page", dict.fromkeys(PAGE_OF.values()))
@@ -252,8 +247,7 @@ def run(line, *, expected=0):
 
 @pytest.fixture
 def slurm(project, monkeypatch):
-    """Have a queue of jobs with room for one: the others wait. Two programs are run."""
-    write(project / "many.py", FEW)
+    """Have a queue of jobs with room for one: the others wait."""
     monkeypatch.setenv("PATH", f"{project}/slurm{os.pathsep}{os.environ['PATH']}")
     for name, text in SLURM.items():
         write(project / "slurm" / name, text)
@@ -261,6 +255,7 @@ def slurm(project, monkeypatch):
     return project / "slurm"
 
 
+@pytest.mark.deep
 def test_a_campaign_runs_on_a_cluster_of_slurm(slurm):
     """The script starts the cluster, says what is typed, and ends it at Enter."""
     [block] = blocks("guide-campaigns.md", "python")
@@ -272,6 +267,6 @@ def test_a_campaign_runs_on_a_cluster_of_slurm(slurm):
             said += script.stdout.read(1)
             assert script.poll() is None, said
         run(f"constparity campaign nightly.toml {said.partition(';')[0]}")
-        run("constparity campaign nightly.toml --list safe | grep -c step | grep -x 2")
+        run("constparity campaign nightly.toml --list safe | grep -c step | grep -x 8")
         script.communicate("\n", 60)
     assert (script.returncode, (slurm / "started").exists()) == (0, True)

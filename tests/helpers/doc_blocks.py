@@ -13,7 +13,7 @@ PAGES = [
     *sorted(DOCS.glob("examples/**/*.md")),
 ]
 # Commands of shell that take seconds, by how they begin (test_long_blocks.py), and those of them
-# that take minutes or an index of packages, which `make deep` types.
+# that `make deep` alone types: they take longer, or an index of packages.
 LONG = (
     r"constparity (environments|scorecard|run corpus|run \$\(ls)",
     r"constparity (bisect|sites) -- |constparity .*--(jax|python|scheduler)[ =]",
@@ -24,9 +24,10 @@ LONG = (
     r"git clone|pip install|cp -rn|python tests/scripts/jax_tests",
 )
 DEEP = (
-    r"constparity scorecard --jax |constparity run .*--jax 0\.(8\.3|10\.[02])[.,]",
-    r"python tests/scripts/ecosystem_constraints",
-    r"\.venv/bin/python -m pytest",
+    r"constparity (scorecard --jax|run .*--(jax|python)|campaign .*--scheduler)[ =]|dask ",
+    r"pytest .*(--constparity-python=|-n )",
+    r"git clone|pip install|cp -rn|python tests/scripts/jax_tests",
+    r"python tests/scripts/ecosystem_constraints|\.venv/bin/python -m pytest",
 )
 # Commands that no test types, and why.
 LEFT_OUT = {
