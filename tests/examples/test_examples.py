@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 import write_notebooks
-from doc_blocks import blocks, commands_in, says
+from doc_blocks import FEW_PLUGINS, blocks, commands_in, says
 
 from parity_tests.cli import app
 
@@ -66,15 +66,14 @@ def inside(folder, monkeypatch):
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    monkeypatch.setenv("PYTEST_ADDOPTS", FEW_PLUGINS)
 
 
 def run_here(command):
     """Run a command in this process, but for pytest, and return its exit status."""
     name, *words = shlex.split(command)
     if name == "pytest":
-        # Without plugins that have nothing to do with ours, and take a second to import.
-        quickly = {**os.environ, "PYTEST_ADDOPTS": "-pno:hypothesispytest -pno:jaxtyping"}
-        return subprocess.run([name, *words], env=quickly, check=False, timeout=120).returncode
+        return subprocess.run([name, *words], check=False, timeout=120).returncode
     if name == "constparity":
         return app.main(words)
     assert name == "python"

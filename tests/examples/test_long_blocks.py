@@ -18,7 +18,17 @@ from pathlib import Path
 
 import jax
 import pytest
-from doc_blocks import PAGES, ROOT, blocks, excerpt, is_deep, is_left_out, is_long, lines_of
+from doc_blocks import (
+    FEW_PLUGINS,
+    PAGES,
+    ROOT,
+    blocks,
+    excerpt,
+    is_deep,
+    is_left_out,
+    is_long,
+    lines_of,
+)
 from test_shell_blocks import MODEL
 
 from parity_tests.environments import find_python, making, store
@@ -108,6 +118,7 @@ def project(tmp_path, monkeypatch):
     folders = (str(Path(each).parent) for each in (sys.executable, *others))
     monkeypatch.setenv("PATH", os.pathsep.join([*folders, os.environ["PATH"]]))
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTEST_ADDOPTS", FEW_PLUGINS)
     Path("my_project").mkdir()
     Path("my_project/pyproject.toml").write_text(LIBRARY)
     for name, text in {

@@ -5,6 +5,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
+# For pytest: without those that have nothing to do with ours, and take a second to import.
+FEW_PLUGINS = "-pno:hypothesispytest -pno:jaxtyping"
 PARTS = ("use", "understand", "trust", "carry_on")
 PAGES = [
     *(ROOT / "README.md", ROOT / "CONTRIBUTING.md"),
