@@ -81,7 +81,7 @@ ADVICE: Mapping[str, str] = {
     **OF_LIMITS,
     "side is away": "find out why the side is not there",
     "wrong side": "let nothing set jax_use_simplified_jaxpr_constants while the program runs: each "
-    "side gets it from its environment",
+    "side gets it from its environment; in JAX 0.7.0 it hoists nothing, so use 0.10.0 or newer",
     "late setting": "set it before the start, then compare again: {assigned} constparity run "
     "{target}",
     # -- effects -----------------------------------------------------------------------------------
