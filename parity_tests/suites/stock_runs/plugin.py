@@ -333,13 +333,15 @@ def _grouped(title: str, found: Sequence[SuiteComparison]) -> Iterator[str]:
         key = (each.interpreter, without_numbers(_said(each)))
         groups.setdefault(key, []).append(each)
     yield from _listed(
-        title, {_with_why(group[0]): [each.test for each in group] for group in groups.values()}
+        title, {_said_of(group): [each.test for each in group] for group in groups.values()}
     )
 
 
-def _with_why(compared: SuiteComparison) -> str:
-    why = why_of(compared)
-    return f"{_said(compared)}\n    -> {why}" if why else _said(compared)
+def _said_of(group: Sequence[SuiteComparison]) -> str:
+    said, why = _said(group[0]), why_of(group[0])
+    if any(_said(each) != said for each in group):
+        said += ", with the numbers of the first"
+    return f"{said}\n    -> {why}" if why else said
 
 
 def _said(compared: SuiteComparison) -> str:

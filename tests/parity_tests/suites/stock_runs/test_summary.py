@@ -34,7 +34,8 @@ def test_differences_that_say_the_same_are_one_group():
         "0 alike, 3 different",
         "",
         "different: 3",
-        "  2 x jax-legacy passed | jax-simplified failed: off by 3 (JAX 0.10.2)",
+        "  2 x jax-legacy passed | jax-simplified failed: off by 3 (JAX 0.10.2)"
+        ", with the numbers of the first",
         "    a",
         "    c",
         "  1 x jax-legacy failed: no consts | jax-simplified passed (JAX 0.10.2)",
