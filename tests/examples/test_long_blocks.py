@@ -208,12 +208,12 @@ def cache(tmp_path_factory):
 
 @pytest.fixture
 def environments(project, monkeypatch):
-    """Have the environment that a page makes: the checkout's by another name."""
+    """Have the environment that a page makes: that of this Python by another name."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(project / "cache"))
     plan = making.planned("0.12.0.1")
     plan.path.mkdir(parents=True)
     for name in ("bin", "lib", "pyvenv.cfg"):
-        (plan.path / name).symlink_to(OTHER / name)
+        (plan.path / name).symlink_to(Path(sys.prefix, name))
     store.finish(
         store.Environment(
             path=plan.path, requested=plan.requested, jax="0.12.0.1", jaxlib="0.12.0.1",
