@@ -164,8 +164,7 @@ def _on_host(array: Any) -> np.ndarray[Any, Any]:
     if not array.is_fully_addressable:
         raise UndecidedError("a captured array with shards on other machines")
     if array.is_fully_replicated:
-        [data, *_] = (shard.data for shard in array.addressable_shards)
-        return uncached(data)
+        return uncached(array.addressable_data(0))
     whole = np.empty(array.shape, array.dtype)
     for shard in array.addressable_shards:
         if shard.replica_id == 0:
@@ -193,6 +192,9 @@ def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
         return Content(name, shape, (), _EMPTY)
     if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("="))
+    if array.size <= _FEW:
+        axes, elements = _cut(_bits(array).tobytes(), shape)
+        return Content(name, shape, axes, number("elements", hashlib.sha256(elements).digest()))
     varying = []
     for axis, size in enumerate(shape):
         if size > 1 and _differs_along(array, axis):
@@ -200,6 +202,21 @@ def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
         else:
             array = array[_along(axis, 0, 1)]
     return Content(name, shape, tuple(varying), _hashed(array))
+
+
+def _cut(elements: bytes, shape: Sequence[int]) -> tuple[tuple[int, ...], bytes]:
+    """Return the axes of a few elements along which slices differ, and what is left of others."""
+    varying, before = [], 1
+    for axis, size in enumerate(shape):
+        row = len(elements) // before
+        one = row // size
+        rows = range(0, len(elements), row)
+        if any(elements[at : at + row] != elements[at : at + one] * size for at in rows):
+            varying.append(axis)
+            before *= size
+        else:
+            elements = b"".join([elements[at : at + one] for at in rows])
+    return tuple(varying), elements
 
 
 @lru_cache(maxsize=100)

@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend import core
+from jax.extend.mlir.dialects import stablehlo
 from jax.interpreters import mlir
 from jax.sharding import AbstractMesh, AxisType, NamedSharding
 
@@ -30,6 +31,28 @@ from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import UndecidedError, number
 
 Encoder = Callable[[Any], bytes]
+
+
+_MOST_KEPT = 4096
+
+
+def _once(encode: Encoder) -> Encoder:
+    """Keep what is made of an object of which JAX has one for many equations or types.
+
+    The object is held, so that its id stays its own.
+    """
+    kept: dict[int, tuple[Any, bytes]] = {}
+
+    @functools.wraps(encode)
+    def known(value: Any) -> bytes:
+        found = kept.get(id(value))
+        if found is None:
+            if len(kept) >= _MOST_KEPT:
+                kept.clear()
+            found = kept[id(value)] = value, encode(value)
+        return found[1]
+
+    return known
 
 
 def encoded(value: Any) -> bytes:
@@ -48,7 +71,7 @@ def encoded(value: Any) -> bytes:
 
 
 def _tagged(tag: str, *parts: bytes) -> bytes:
-    lengths = b",".join(b"%d" % len(part) for part in parts)
+    lengths = b",".join([b"%d" % len(part) for part in parts])
     return b"".join((b"(", tag.encode(), b" ", lengths, b":", *parts, b")"))
 
 
@@ -74,6 +97,7 @@ def _set(value: Any) -> bytes:
     return _tagged(type(value).__name__, *sorted(map(encoded, value)))
 
 
+@functools.lru_cache(maxsize=100)
 def _dtype(value: np.dtype[Any]) -> bytes:
     return _tagged("dtype", value.name.encode(), b"" if value.isnative else value.str.encode())
 
@@ -220,8 +244,9 @@ def _exported(kind: type) -> Encoder:
     of_fields = _attributes(*names)(kind)
 
     def of_exported(value: Any) -> bytes:
-        with mlir.make_ir_context():
-            module = mlir.ir.Module.parse(value.mlir_module())
+        with mlir.make_ir_context() as context:
+            serialized = value.mlir_module_serialized
+            module = stablehlo.deserialize_portable_artifact(context, serialized)
             return _tagged("exported", of_fields(value), number_module(module, ()).digest)
 
     return of_exported
@@ -229,7 +254,9 @@ def _exported(kind: type) -> Encoder:
 
 # What classes of JAX say, by their names (jax 0.8 to 0.12.0.1).
 _OF_JAX: dict[str, Callable[[type], Encoder]] = {
-    "AbstractMesh": _attributes("axis_names", "axis_sizes", "axis_types", "abstract_device"),
+    "AbstractMesh": lambda kind: _once(
+        _attributes("axis_names", "axis_sizes", "axis_types", "abstract_device")(kind)
+    ),
     "AbstractDevice": _attributes("device_kind", "num_cores", "platform"),
     "AbstractRef": _attributes("inner_aval", "memory_space", "kind"),
     "AbstractToken": _text,
@@ -242,7 +269,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "KeyTy": lambda kind: _key,
     "Layout": _attributes("major_to_minor", "tiling", "sub_byte_element_size_in_bits"),
     "LayoutModeAuto": _text,
-    "ManualAxisType": _slots,
+    "ManualAxisType": lambda kind: _once(_slots(kind)),
     "Mesh": _mesh,
     "NamedSharding": _attributes("mesh", "spec", "memory_kind"),
     "P": lambda kind: _spec,  # the name of PartitionSpec from 0.9 on
@@ -256,6 +283,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
 }
 
 
+@_once
 def _spec(value: Any) -> bytes:
     kind = getattr(value, "unreduced_kind", None)  # from 0.12 on; before, all were sums
     parts: tuple[Any, ...] = (value.partitions, value.unreduced, value.reduced)
@@ -279,9 +307,10 @@ def _variables(value: Any) -> bytes:
 def _encoder_for(kind: type) -> Encoder:
     """Choose the rule for a type."""
     if issubclass(kind, enum.Enum):
+        tag = name_of(kind)
         if is_of_jax(kind):
-            return lambda value: _tagged(name_of(kind), value.name.encode())
-        return lambda value: _tagged(name_of(kind), value.name.encode(), encoded(value.value))
+            return lambda value: _tagged(tag, value.name.encode())
+        return lambda value: _tagged(tag, value.name.encode(), encoded(value.value))
     if issubclass(kind, np.dtype):
         return _dtype
     if issubclass(kind, type):
@@ -341,19 +370,7 @@ _ENCODERS: dict[type, Encoder] = {
 }
 
 
-_MOST_TYPES = 4096
-_types: dict[int, tuple[Any, bytes]] = {}
-
-
+@_once
 def digest_of_type(thing: Any) -> bytes:
-    """Return the digest of an aval or of a context of equations. Raises `UndecidedError`.
-
-    JAX has one object for many equations, so each is encoded once.
-    """
-    known = _types.get(id(thing))
-    if known is not None:
-        return known[1]
-    if len(_types) >= _MOST_TYPES:
-        _types.clear()
-    _types[id(thing)] = (thing, number(encoded(thing)))
-    return _types[id(thing)][1]
+    """Return the digest of an aval or of a context of equations. Raises `UndecidedError`."""
+    return number(encoded(thing))

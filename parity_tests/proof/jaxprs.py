@@ -110,7 +110,7 @@ def _sizes(closed: Any) -> tuple[int, int]:
         nonlocal written
         jaxpr = inner(body)
         if id(jaxpr) not in sizes:
-            bodies = [each for eqn in jaxpr.eqns for each in _bodies(eqn)]
+            bodies = [each for eqn in jaxpr.eqns for each in _walked(eqn)]
             written += len(jaxpr.eqns)
             sizes[id(jaxpr)] = len(jaxpr.eqns) + sum(map(size, bodies))
         return sizes[id(jaxpr)]
@@ -118,11 +118,13 @@ def _sizes(closed: Any) -> tuple[int, int]:
     return size(closed), written
 
 
-def _bodies(equation: Any) -> list[Any]:
+def _walked(equation: Any) -> list[Any]:
+    """Return the bodies of an equation that are numbered."""
     structure = structure_of(equation)
-    if structure is None:
-        return list(bodies_in(equation.params.values()))
-    return [body.jaxpr for body in structure.bodies()]
+    if structure is not None:
+        return [body.jaxpr for body in structure.bodies()]
+    combines = equation.primitive.name in COMBINES
+    return list(bodies_in(equation.params.values())) if combines else []
 
 
 @dataclass
@@ -209,7 +211,7 @@ class _Walk:
         if isinstance(words, (bool, int, float, complex)):
             words = np.asarray(words, aval.dtype)
         # Most constants are scalars, whose bytes are all that they say.
-        is_scalar = isinstance(words, np.generic | np.ndarray) and not words.shape
+        is_scalar = isinstance(words, (np.generic, np.ndarray)) and not words.shape
         is_short = is_scalar and words.dtype.kind in "fiuc" and words.dtype.isnative
         return number(
             "constant", digest_of_type(aval), words.tobytes() if is_short else content(words)

@@ -6,8 +6,8 @@ process, on any machine and under any hash seed (value numbering; docs/trust/pro
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Any, NamedTuple
 
 Number = bytes
@@ -22,7 +22,7 @@ def number(*parts: bytes | str | int) -> Number:
         number("add", x, y) != number("add", y, x)
     """
     # What Python prints of a tuple of these tells each part, its type and its end.
-    return hashlib.blake2b(repr(parts).encode(), digest_size=SIZE).digest()
+    return blake2b(repr(parts).encode(), digest_size=SIZE).digest()
 
 
 class UndecidedError(Exception):

@@ -100,6 +100,13 @@ def test_a_broadcast_has_the_number_of_what_it_makes():
                 assert content_of(array).broadcast(bigger, axes) == content_of(made)
 
 
+@pytest.mark.parametrize("dtype", DTYPES.split())
+def test_few_elements_are_read_as_many_are(dtype):
+    few = np.array([[[0], [1], [1]], [[1], [0], [1]]]).astype(jnp.dtype(dtype))
+    many = np.broadcast_to(few, (500, 2, 3, 4)).copy()
+    assert content_of(few).broadcast(many.shape, (1, 2, 3)) == content_of(many)
+
+
 def test_a_broadcast_that_transposes_has_no_number_by_content():
     assert content_of(A).broadcast((4, 3), (1, 0)) is None
 
