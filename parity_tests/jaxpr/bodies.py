@@ -257,6 +257,8 @@ _TABLE: dict[str, Callable[[Any], Structure | None]] = {
     _HIJAX: _hijax,
 }
 
+READ = frozenset(_TABLE)
+
 
 def structure_of(equation: Any) -> Structure | None:
     """Read the bodies of an equation and their operands; None for a primitive not in the table.

@@ -194,7 +194,7 @@ def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
         array = array.astype(array.dtype.newbyteorder("="))
     if array.size <= _FEW:
         axes, elements = _cut(_bits(array).tobytes(), shape)
-        return Content(name, shape, axes, number("elements", hashlib.sha256(elements).digest()))
+        return Content(name, shape, axes, number("elements", elements))
     varying = []
     for axis, size in enumerate(shape):
         if size > 1 and _differs_along(array, axis):
@@ -287,6 +287,8 @@ def _bits(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _hashed(array: np.ndarray[Any, Any]) -> Number:
     """Hash elements in row-major order, in chunks, so that threads can share them."""
+    if array.size <= _FEW:
+        return number("elements", _bits(array).tobytes())
     step = _CHUNK // array.itemsize
     flat = array.reshape(-1) if array.flags.c_contiguous else array.flat
 
@@ -295,10 +297,10 @@ def _hashed(array: np.ndarray[Any, Any]) -> Number:
 
     starts = range(0, math.prod(array.shape), step)
     if len(starts) == 1:
-        return number("elements", of_chunk(0))
+        return number("chunks", of_chunk(0))
     # hashlib frees the lock of Python.
     with ThreadPoolExecutor(max_workers=2) as threads:
-        return number("elements", *threads.map(of_chunk, starts))
+        return number("chunks", *threads.map(of_chunk, starts))
 
 
 _EMPTY = number("elements")

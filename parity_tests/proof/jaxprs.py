@@ -18,6 +18,7 @@ import numpy as np
 from jax.extend import core
 
 from parity_tests.jaxpr.bodies import (
+    READ,
     Call,
     Cond,
     Held,
@@ -43,7 +44,6 @@ from parity_tests.proof.rules import (
     OF_ONE_OBJECT,
     asked_by,
     check_left_out,
-    encoded_param,
     expanded_alone,
     is_of_jax,
     lowered_alone,
@@ -85,19 +85,17 @@ def _numbered(closed: Any, *, expands: bool) -> Numbered:
     results = [digest_of_type(var.aval) for var in jaxpr.outvars]
     how = "expanded" if expands else "calls"
     digest = number(how, *avals, "|", *results, "|", *outputs, "|", *walk.effects)
+    steps = tuple(walk.steps.values())
+    callbacks = [each.source.params["callback"] for each in steps if "callback" in each.name]
     return Numbered(
         digest=digest,
         outputs=tuple(outputs),
         effects=tuple(walk.effects),
-        steps=tuple(walk.steps.values()),
+        steps=steps,
         constants=frozenset(walk.constants),
         bodies=walk.bodies,
         by_calls=b"" if expands else digest,
-        writers=sum(
-            may_write(each.source.params["callback"])
-            for each in walk.steps.values()
-            if "callback" in each.name
-        ),
+        writers=sum(map(may_write, callbacks)),
     )
 
 
@@ -110,7 +108,8 @@ def _sizes(closed: Any) -> tuple[int, int]:
         nonlocal written
         jaxpr = inner(body)
         if id(jaxpr) not in sizes:
-            bodies = [each for eqn in jaxpr.eqns for each in _walked(eqn)]
+            holding = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in _HOLDING]
+            bodies = [each for eqn in holding for each in _walked(eqn)]
             written += len(jaxpr.eqns)
             sizes[id(jaxpr)] = len(jaxpr.eqns) + sum(map(size, bodies))
         return sizes[id(jaxpr)]
@@ -118,13 +117,14 @@ def _sizes(closed: Any) -> tuple[int, int]:
     return size(closed), written
 
 
+_HOLDING = COMBINES | READ  # primitives whose bodies are numbered
+
+
 def _walked(equation: Any) -> list[Any]:
-    """Return the bodies of an equation that are numbered."""
     structure = structure_of(equation)
-    if structure is not None:
-        return [body.jaxpr for body in structure.bodies()]
-    combines = equation.primitive.name in COMBINES
-    return list(bodies_in(equation.params.values())) if combines else []
+    if structure is None:
+        return list(bodies_in(equation.params.values()))
+    return [body.jaxpr for body in structure.bodies()]
 
 
 @dataclass
@@ -205,7 +205,7 @@ class _Walk:
         return known[1]
 
     def _constant(self, value: Any, aval: Any) -> Number:
-        if not hasattr(aval, "dtype") or type(aval).__name__ != "ShapedArray":
+        if type(aval).__name__ != "ShapedArray":
             raise UndecidedError(f"a captured {type(aval).__name__}")
         words = words_of(value)
         if isinstance(words, (bool, int, float, complex)):
@@ -328,17 +328,13 @@ class _Walk:
 
     def _combining(self, equation: Any) -> list[bytes]:
         """Encode the params of an equation with a body that combines elements."""
-        params, made = equation.params, [digest_of_type(equation.ctx)]
-        of_bodies = {COMBINING[name] for name in COMBINING if is_body(params.get(name))}
-        for name, value in sorted(params.items()):
-            if name in of_bodies:
-                continue
-            if name in COMBINING and is_body(value):
-                consts = params.get(COMBINING[name], ())
-                made += [name.encode(), self._alone(value, consts)]
-            else:
-                made += [name.encode(), encoded_param(equation, name, value)]
-        return made
+        params = dict(equation.params)
+        bodies = [name for name in COMBINING if is_body(params.get(name))]
+        alone: list[bytes] = []
+        for name in bodies:
+            body, consts = params.pop(name), params.pop(COMBINING[name], ())
+            alone += name.encode(), self._alone(body, consts)
+        return [*alone, *params_of(equation, params)]
 
     def _alone(self, body: Any, consts: Sequence[Any]) -> Number:
         """Return the digest of a body whose inputs are symbols."""

@@ -42,6 +42,7 @@ _LEFT_OUT: dict[str, str] = {
     "checkpoint": "jaxpr policy",
     "remat2": "jaxpr policy",
     "composite": "call_jaxpr jaxpr",
+    "reduce": "computation",
     "shard_map": "jaxpr in_specs out_specs",
     "scan": "jaxpr num_consts num_carry ft_in ft_out linear",
     "while": "cond_jaxpr body_jaxpr cond_nconsts body_nconsts",
@@ -76,10 +77,11 @@ def is_of_jax(primitive: Any) -> bool:
     JAX's are the globals of its modules, and the one of the engine.
     """
     if primitive not in _known_primitives:
-        for name, module in list(sys.modules.items()):
+        kind, modules = core.Primitive, list(sys.modules.items())
+        for name, module in modules:
             if name.partition(".")[0] in ("jax", "engine"):
-                found = (each for each in vars(module).values() if isinstance(each, core.Primitive))
-                _known_primitives.update(found)
+                held = [*vars(module).values()]
+                _known_primitives.update([each for each in held if isinstance(each, kind)])
     return primitive in _known_primitives
 
 
@@ -174,23 +176,19 @@ def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[by
 
     `params` are others in the place of its own. Raises `UndecidedError`.
     """
-    left_out = LEFT_OUT.get(equation.primitive.name, frozenset())
-    made = [digest_of_type(equation.ctx)]
-    for name, value in sorted((params or equation.params).items()):
-        if name not in left_out:
-            made += [name.encode(), encoded_param(equation, name, value)]
+    primitive, made = equation.primitive.name, [digest_of_type(equation.ctx)]
+    left_out = LEFT_OUT.get(primitive, frozenset())
+    for name, value in sorted((equation.params if params is None else params).items()):
+        if name in left_out:
+            continue
+        try:
+            # What a foreign function is told has a width: np.int32(1) is no np.int64(1).
+            found = encoded((value, kinds_of(value)) if name == "attributes" else value)
+        except (UndecidedError, RecursionError) as error:
+            what = "a value that holds itself" if isinstance(error, RecursionError) else error
+            raise UndecidedError(f"{what}, the param {name} of {primitive}") from None
+        made += name.encode(), found
     return made
-
-
-def encoded_param(equation: Any, name: str, value: Any) -> bytes:
-    """Encode a param. Raises `UndecidedError`, which names it and its primitive."""
-    try:
-        # What a foreign function is told has a width: np.int32(1) is no np.int64(1).
-        return encoded((value, kinds_of(value)) if name == "attributes" else value)
-    except (UndecidedError, RecursionError) as error:
-        what = "a value that holds itself" if isinstance(error, RecursionError) else error
-        primitive = equation.primitive.name
-        raise UndecidedError(f"{what}, the param {name} of {primitive}") from None
 
 
 # -- what a jit asks -------------------------------------------------------------------------------
@@ -225,6 +223,7 @@ class Asked:
 _OF_OPERANDS = ("in_shardings", "in_layouts", "donated_invars")
 _OF_RESULTS = ("out_shardings", "out_layouts")
 _OF_ALL = ("compiler_options_kvs", "ctx_mesh")
+_ASKED = frozenset((*_OF_OPERANDS, *_OF_RESULTS, *_OF_ALL))
 _UNSET = ("UnspecifiedValue", "NoneType", "AutoLayoutSingleton")
 
 
@@ -234,8 +233,7 @@ def asked_by(equation: Any) -> Asked:
     if name not in PLAIN_CALLS:
         whole = number(name, *params_of(equation))
         return Asked(whole, [b""] * len(equation.invars), [b""] * len(equation.outvars))
-    known = LEFT_OUT[name] | {*_OF_OPERANDS, *_OF_RESULTS, *_OF_ALL}
-    for unknown in sorted(set(params) - known):
+    for unknown in sorted(params.keys() - LEFT_OUT[name] - _ASKED):
         raise UndecidedError(f"the param {unknown} of {name}")
     return Asked(
         b"".join(encoded(params[each]) for each in _OF_ALL if _is_set(params.get(each))),
@@ -245,7 +243,7 @@ def asked_by(equation: Any) -> Asked:
 
 
 def _columns(params: Any, names: Sequence[str], count: int) -> list[bytes]:
-    columns = [(name, params[name]) for name in names if name in params]
+    columns = [(name, params[name]) for name in names if any(map(_is_set, params.get(name, ())))]
     return [
         b"".join(encoded((name, each[n])) for name, each in columns if _is_set(each[n]))
         for n in range(count)
