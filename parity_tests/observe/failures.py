@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -37,13 +37,6 @@ class WrittenSinceError(Exception):
     def __init__(self, arrays: Sequence[np.ndarray[Any, Any]]):
         named = ", ".join(f"NumPy array {each}" for each in dict.fromkeys(map(type_of, arrays)))
         super().__init__(f"{named}: written to since JAX lowered the program, in a call before")
-
-
-def raised_by_us(
-    error: Exception, kind: Literal["wrong side", "written to", "not here"], stage: str
-) -> Failure:
-    """Describe what the tester found of a program, and raised, as a failure row."""
-    return Failure(kind=kind, stage=stage, type=type(error).__name__, message=str(error))
 
 
 def exception(error: BaseException, stage: str) -> Failure:

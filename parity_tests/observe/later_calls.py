@@ -74,7 +74,8 @@ class Results:
         for number, (other, _) in enumerate(self._others, start=1):
             if not other.differs(result):
                 return number
-        leaves = _kept(result) if len(self._others) < MOST_OTHERS else ()
+        kept = result.arrays if len(self._others) < MOST_OTHERS else ()
+        leaves = tuple(values.keep_in_report(each.array) for each in kept)
         row = OtherResult(apart=apart, sha256=result.digest, leaves=leaves)
         # Without the arrays, or memory would grow with each call that gives another result.
         self._others.append((replace(result, arrays=()), row))
@@ -103,10 +104,6 @@ def _same_bytes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     one, two = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (a, b))
     starts = range(0, one.size, PIECE)
     return all(np.array_equal(one[n : n + PIECE], two[n : n + PIECE]) for n in starts)
-
-
-def _kept(other: Result) -> tuple[Any, ...]:
-    return tuple(values.keep_in_report(each.array) for each in other.arrays)
 
 
 def check(results: CallResults) -> Check:

@@ -12,7 +12,6 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import jax
@@ -55,13 +54,16 @@ def ledger(
         return ()
     if const_args is None:
         const_args = stock_const_args(live.jaxpr, embed_threshold=embed_threshold)
-    hoisted = HoistedArrays.of(found, const_args, module)
+    hoisted = HoistedArrays(found, const_args, module)
     inlined = InlinedArrays(found, module, embed_threshold=embed_threshold)
-    optimised = OptimisedConstants(optimised_hlo)
 
     @functools.cache  # nearly every array is found
     def alive() -> set[Hashable]:
         return {each.array.identity for each in captured_uses(live) if each.uses}
+
+    @functools.cache
+    def optimised() -> Counter[int]:
+        return _constants_by_elements(optimised_hlo)
 
     def fate(array: CapturedValue) -> ArrayFate:
         as_argument, as_constant = hoisted.fate_of(array), inlined.fate_of(array)
@@ -70,7 +72,8 @@ def ledger(
             return replace(as_argument, note=also)
         if as_constant is None:
             return ArrayFate("not found" if array.identity in alive() else "unused", 0)
-        if as_constant.kind == "inlined" and not optimised.may_have(array):
+        # If no constant has as many elements as the array, XLA folded it.
+        if as_constant.kind == "inlined" and not optimised()[math.prod(_physical(array).shape)]:
             return replace(as_constant, kind="folded")
         return as_constant
 
@@ -81,15 +84,12 @@ def with_written(
     rows: Sequence[CapturedArray], captured: Sequence[CapturedValue]
 ) -> tuple[CapturedArray, ...]:
     """Mark the rows of arrays that have changed since their digests were read."""
-    written = {_told_apart_by(each) for each in captured if each.has_changed()}
+    changed = [each for each in captured if each.has_changed()]
+    written = {(each.shape, str(each.value.dtype), each.digest()) for each in changed}
     return tuple(
         row.model_copy(update={"written": (row.shape, row.dtype, row.sha256) in written})
         for row in rows
     )
-
-
-def _told_apart_by(array: CapturedValue) -> tuple[object, ...]:
-    return array.shape, str(array.value.dtype), array.digest()
 
 
 def _row(use: CapturedUse, fate: ArrayFate) -> CapturedArray:
@@ -165,17 +165,9 @@ class HoistedArrays:
     """The const args of main, by the identity of the array where that is known."""
 
     def __init__(
-        self, by_identity: Counter[Hashable], others: Counter[_Type], unmatched: Counter[_Type]
+        self, found: Sequence[CapturedUse], const_args: Sequence[Any], module: ModuleCounts
     ) -> None:
-        self._by_identity = by_identity
-        self._others = others
-        self._unmatched = unmatched
-
-    @classmethod
-    def of(
-        cls, found: Sequence[CapturedUse], const_args: Sequence[Any], module: ModuleCounts
-    ) -> HoistedArrays:
-        """Match the const args of a module with captured arrays, by identity or else by type."""
+        # They are matched with captured arrays by identity, or else by type.
         arrays = {use.array.identity: use.array for use in found}
         keys = [identity(value) for value in const_args]
         types = [_Type(*each) for each in module.const_arg_types]
@@ -186,12 +178,15 @@ class HoistedArrays:
         )
         if not agree:
             keys = [None] * len(types)
-        by_identity = Counter(key for key in keys if key in arrays)
-        others = Counter(type_ for key, type_ in zip(keys, types, strict=True) if key not in arrays)
-        unmatched = Counter(
-            _type_of_const_arg(array) for key, array in arrays.items() if key not in by_identity
+        self._by_identity = Counter(key for key in keys if key in arrays)
+        self._others = Counter(
+            type_ for key, type_ in zip(keys, types, strict=True) if key not in arrays
         )
-        return cls(by_identity, others, unmatched)
+        self._unmatched = Counter(
+            _type_of_const_arg(array)
+            for key, array in arrays.items()
+            if key not in self._by_identity
+        )
 
     def fate_of(self, array: CapturedValue) -> ArrayFate | None:
         """Return the fate of an array that is a const arg, else None."""
@@ -252,21 +247,6 @@ def _physical_digest(array: CapturedValue) -> str:
     if array.key or physical is array.value:
         return array.digest()
     return sha256_of(np.asarray(physical))
-
-
-class OptimisedConstants:
-    """The constants of the compiled program, whose text is searched once one is looked for."""
-
-    def __init__(self, optimised_hlo: str) -> None:
-        self._optimised_hlo = optimised_hlo
-
-    def may_have(self, array: CapturedValue) -> bool:
-        """Say whether a constant has as many elements as an array; if none has, XLA folded it."""
-        return self._by_elements[int(np.prod(_physical(array).shape, dtype=np.int64))] > 0
-
-    @cached_property
-    def _by_elements(self) -> Counter[int]:
-        return _constants_by_elements(self._optimised_hlo)
 
 
 _CONSTANT = re.compile(r"= \w+\[([\d,]*)\]\S* constant\(")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import jax
 
@@ -109,21 +110,15 @@ def measure(
             fresh=fresh,
             reload=reload,
         )
-    except failures.WrongSideError as error:
-        failed = _failed(name, side, failures.raised_by_us(error, "wrong side", clock.current))
-        found = Measured(failed.model_copy(update={"proof": error.proof}))
-        due = as_written.Due() if built is not None and built.own.was_called else None
-    except failures.WrittenSinceError as error:
-        failure = failures.raised_by_us(error, "written to", clock.current)
-        found = Measured(_failed(name, side, failure))
-        due = as_written.due_after_failure(built.own) if built is not None else None
     except NotHereError as error:
-        failed = _failed(name, side, failures.raised_by_us(error, "not here", clock.current))
+        failed = _failed(name, side, error, clock.current)
         return Measured(failed.model_copy(update={"numbers": error.numbers}))
     except Exception as error:  # noqa: BLE001
-        failure = failures.exception(error, clock.current)
-        found = Measured(_failed(name, side, failure))
-        due = as_written.due_after_failure(built.own) if built is not None else None
+        found = Measured(_failed(name, side, error, clock.current))
+        if built is not None and isinstance(error, failures.WrongSideError):
+            due = as_written.Due() if built.own.was_called else None
+        elif built is not None:
+            due = as_written.due_after_failure(built.own)
     if built is None:
         return found
     as_it_is = (due, kept) if due and kept else None
@@ -175,13 +170,8 @@ def number(
                     with clock("number"):
                         numbers = with_modules(numbers, lowered, platforms)
             is_one_jit = as_written.due(made, facts, may_count=bool(compiled_in_trace)) is None
-    except failures.WrongSideError as error:
-        failed = _failed(name, side, failures.raised_by_us(error, "wrong side", clock.current))
-        return failed.model_copy(update={"proof": error.proof})
-    except failures.WrittenSinceError as error:
-        return _failed(name, side, failures.raised_by_us(error, "written to", clock.current))
     except Exception as error:  # noqa: BLE001 - as in `measure`
-        return _failed(name, side, failures.exception(error, clock.current))
+        return _failed(name, side, error, clock.current)
     return Observation(
         program=name,
         side=side,
@@ -218,8 +208,27 @@ def _with_last(
     return replace(found, observation=observation)
 
 
-def _failed(name: str, side: Side, failure: Failure) -> Observation:
-    return Observation(program=name, side=side, measured_with=measured_with(), failure=failure)
+# What the tester found of a program, and raised.
+_OF_OURS: dict[type[Exception], Literal["wrong side", "written to", "not here"]] = {
+    failures.WrongSideError: "wrong side",
+    failures.WrittenSinceError: "written to",
+    NotHereError: "not here",
+}
+
+
+def _failed(name: str, side: Side, error: Exception, stage: str) -> Observation:
+    if kind := _OF_OURS.get(type(error)):
+        name_of_type = type(error).__name__
+        failure = Failure(kind=kind, stage=stage, type=name_of_type, message=str(error))
+    else:
+        failure = failures.exception(error, stage)
+    return Observation(
+        program=name,
+        side=side,
+        measured_with=measured_with(),
+        failure=failure,
+        proof=error.proof if isinstance(error, failures.WrongSideError) else None,
+    )
 
 
 # Where nothing is compiled, nothing changes by a flip.

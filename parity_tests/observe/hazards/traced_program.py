@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,6 +19,7 @@ from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.donating_jits import DonatingJit, donating_jits
 from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.rewriting import live_part
+from parity_tests.observe.calls import without_addresses
 from parity_tests.observe.hazards.reads import BothForms, in_form
 from parity_tests.observe.jit_on_side import (
     STOCK_JIT,
@@ -292,7 +292,6 @@ def hazard_of(kind: HazardKind, use: CapturedUse, what: str, fix: str) -> Hazard
 # Parameters that count the operands that hold captured arrays, or the operands one by one.
 _COUNTS = (*CONST_COUNTS, "const_lengths")
 _SIMPLE = (bool, int, float, str, type(None))
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-FX]+")
 
 
 def is_same_program(left: Any, right: Any) -> bool:
@@ -362,7 +361,7 @@ class _Walk(Domain[Hashable]):
 def _said(value: Any) -> str:
     """Return what a param says; functions are told apart by their code, as far as that is known."""
     text = repr(value)
-    without = _ADDRESS.sub("", text)
+    without = without_addresses(text)
     if without == text:
         return text
     try:

@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, ItemsView, Iterator, Mapping, ValuesView
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -134,15 +134,11 @@ _told: list[Callable[[Mapping[str, str]], object]] = []
 _hooked: list[bool] = []
 
 
-@contextmanager
-def environments_noted(reads: Reads) -> Iterator[None]:
+def environments_noted(reads: Reads) -> AbstractContextManager[None]:
     """Note each environment that a block starts a process with, or opens as a file."""
-
-    def note(environment: Mapping[str, str]) -> None:
-        reads.note("environment", _value_of(environment.get(FLAG.upper(), "")))
-
-    with environments_told(note):
-        yield
+    return environments_told(
+        lambda told: reads.note("environment", _value_of(told.get(FLAG.upper(), "")))
+    )
 
 
 @contextmanager

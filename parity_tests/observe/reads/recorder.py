@@ -152,7 +152,7 @@ def _site(subject: Subject, frame: FrameType | None) -> Site | None:
     place, importing = _place(frame), _importing(frame)
     if kind_of_file(frame.f_code.co_filename) == "user":
         return Site(subject, place, NOWHERE, importing)
-    return Site(subject, place, _first(frame, _is_users), importing)
+    return Site(subject, place, _users_place(frame), importing)
 
 
 def reader_of(frame: FrameType | None) -> FrameType | None:
@@ -176,13 +176,9 @@ def is_machinery(file: str) -> bool:
     return not _is_between(file) and kind_of_file(file) == "machinery"
 
 
-def _is_users(frame: FrameType) -> bool:
-    return kind_of_file(frame.f_code.co_filename) == "user"
-
-
-def _first(frame: FrameType | None, holds: Callable[[FrameType], bool]) -> Place:
+def _users_place(frame: FrameType | None) -> Place:
     while frame is not None:
-        if holds(frame):
+        if kind_of_file(frame.f_code.co_filename) == "user":
             return _place(frame)
         frame = frame.f_back
     return NOWHERE
