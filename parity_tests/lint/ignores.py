@@ -39,21 +39,20 @@ def ignores_in(text: str) -> list[Ignore]:
     """
     if "constparity" not in text:
         return []
-    return list(_found(text))
-
-
-def _found(text: str) -> Iterator[Ignore]:
     try:
         tokens = list(tokenize.generate_tokens(io.StringIO(text).readline))
     except (tokenize.TokenError, SyntaxError):  # libcst reads Pythons newer than this one
-        return
+        return []
+    found = []
     for token in tokens:
         match = _COMMENT.search(token.string) if token.type == tokenize.COMMENT else None
         if match is not None:
             codes = tuple(
                 each.strip() for each in (match["codes"] or "").split(",") if each.strip()
             )
-            yield Ignore(Place(token.start[0], token.start[1] + match.start() + 1), codes)
+            place = Place(token.start[0], token.start[1] + match.start() + 1)
+            found.append(Ignore(place, codes))
+    return found
 
 
 def silence(

@@ -99,9 +99,10 @@ def donated_names(jitted: Jitted) -> tuple[frozenset[int], frozenset[str]]:
     for arg in jitted.options:
         keyword = arg.keyword.value if arg.keyword is not None else ""
         if keyword == "donate_argnums":
-            numbers.update(_numbers(arg.value))
+            integers = (each for each in _parts(arg.value) if isinstance(each, cst.Integer))
+            numbers.update(int(each.value, 0) for each in integers)
         if keyword == "donate_argnames":
-            names.update(_texts(arg.value))
+            names.update(text for text in map(text_of, _parts(arg.value)) if text is not None)
     return frozenset(numbers), frozenset(names)
 
 
@@ -109,11 +110,3 @@ def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:
     if isinstance(node, cst.Tuple | cst.List | cst.Set):
         return [each.value for each in node.elements]
     return [node]
-
-
-def _numbers(node: cst.BaseExpression) -> Iterator[int]:
-    yield from (int(each.value, 0) for each in _parts(node) if isinstance(each, cst.Integer))
-
-
-def _texts(node: cst.BaseExpression) -> Iterator[str]:
-    yield from (text for each in _parts(node) if (text := text_of(each)) is not None)

@@ -57,6 +57,12 @@ class Module:
         """Return the innermost node of some types around a node."""
         return next((each for each in self.around(node) if isinstance(each, types)), None)
 
+    def call_with(self, node: cst.CSTNode) -> cst.Call | None:
+        """Return the call that takes a node as an argument."""
+        arg = self.parent(node)
+        call = self.parent(arg) if isinstance(arg, cst.Arg) else None
+        return call if isinstance(call, cst.Call) else None
+
     def is_inside(self, node: cst.CSTNode, outer: cst.CSTNode) -> bool:
         """Say whether a node is `outer`, or lies within it."""
         order = self._tree.order
@@ -230,6 +236,13 @@ def text_of(node: cst.CSTNode | None) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def is_called(node: cst.CSTNode, *names: str) -> TypeGuard[cst.Call]:
+def keyword_of(call: cst.Call, name: str) -> cst.BaseExpression | None:
+    """Return what a call gives to a keyword; None where it gives nothing."""
+    return next(
+        (each.value for each in call.args if each.keyword and each.keyword.value == name), None
+    )
+
+
+def is_called(node: cst.CSTNode | None, *names: str) -> TypeGuard[cst.Call]:
     """Say whether a node is a call of a function or method with one of these last names."""
     return isinstance(node, cst.Call) and dotted_tail(node.func) in names

@@ -9,6 +9,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import TypeVar
 
@@ -272,14 +273,13 @@ def _brackets(source: bytes) -> int:
 
 def on_deep_stack(function: Callable[[], _Result]) -> _Result:
     """Return what a function returns; raises what it raises."""
-    results: list[_Result] = []
-    errors: list[BaseException] = []
+    result: Future[_Result] = Future()
 
     def run() -> None:
         try:
-            results.append(function())
+            result.set_result(function())
         except BaseException as error:  # noqa: BLE001 - it is raised again, in the caller's thread
-            errors.append(error)
+            result.set_exception(error)
 
     with _lock:
         stack, calls = threading.stack_size(_STACK), sys.getrecursionlimit()
@@ -291,6 +291,4 @@ def on_deep_stack(function: Callable[[], _Result]) -> _Result:
         finally:
             sys.setrecursionlimit(calls)
             threading.stack_size(stack)
-    if errors:
-        raise errors[0]
-    return results[0]
+    return result.result()

@@ -9,7 +9,7 @@ from enum import Enum, auto
 import libcst as cst
 
 from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import Module, dotted_tail
+from parity_tests.lint.module import Module, dotted_tail, is_called
 
 
 class Purpose(Enum):
@@ -122,8 +122,7 @@ def _is_bound(module: Module, count: cst.CSTNode, steps: int) -> bool:
     if isinstance(parent, cst.Slice):
         return True
     if isinstance(parent, cst.Arg):
-        call = module.parent(parent)
-        return isinstance(call, cst.Call) and dotted_tail(call.func) == "slice"
+        return is_called(module.parent(parent), "slice")
     target = parent.targets[0].target if isinstance(parent, cst.Assign) else None
     if not isinstance(target, cst.Name) or steps >= _MOST_STEPS:
         return False
@@ -245,9 +244,9 @@ def _is_picked(module: Module, node: cst.Subscript) -> bool:
     `ClosedJaxpr(jaxpr, [consts[i] for i in used])` picks as many constvars.
     """
     comprehension = module.parent(node)
-    arg = module.parent(comprehension) if isinstance(comprehension, cst.ListComp) else None
-    call = module.parent(arg) if isinstance(arg, cst.Arg) else None
-    return isinstance(call, cst.Call) and dotted_tail(call.func) in _EVALUATORS
+    return isinstance(comprehension, cst.ListComp) and is_called(
+        module.call_with(comprehension), *_EVALUATORS
+    )
 
 
 def _as_part(kinds: Kinds, parent: cst.CSTNode, node: cst.CSTNode, steps: int) -> Iterator[Use]:

@@ -7,6 +7,8 @@ less confidence. A value that nothing shows has no kind, and the rules are silen
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from parity_tests.lint.kinds.expressions import OfExpressions
@@ -22,6 +24,13 @@ class Kinds(OfNames, OfExpressions):
     def is_jax_class(self, node: cst.CSTNode) -> bool:
         """Say whether a class is JAX's, and no namesake."""
         return is_jax_class(self.module, node)
+
+    def attributes(self, kind: Kind, *names: str) -> Iterator[tuple[cst.Attribute, Value]]:
+        """Yield the attributes with one of these names that are known to be of a kind."""
+        for node in self.module.nodes(cst.Attribute):
+            value = self.of(node) if node.attr.value in names else None
+            if value is not None and value.kind is kind:
+                yield node, value
 
     def _of(self, node: cst.CSTNode) -> Value | None:
         if isinstance(node, cst.Name):

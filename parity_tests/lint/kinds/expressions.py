@@ -24,7 +24,7 @@ from parity_tests.lint.kinds.values import (
     taken_apart,
     tuple_of,
 )
-from parity_tests.lint.module import dotted_tail, text_of
+from parity_tests.lint.module import dotted_tail, keyword_of, text_of
 from parity_tests.lint.records import Confidence
 
 _KEEP = ("list", "tuple", "sorted", "reversed", "iter", "cast", "deepcopy", "copy")
@@ -70,7 +70,8 @@ class OfExpressions(Finder):
         if name.startswith("jax."):
             found = RESULTS.get(name.rpartition(".")[2])
             if found is not None:
-                return self._with_shape(call, found)
+                is_shaped = found.kind is Kind.MAKER and keyword_of(call, "return_shape")
+                return replace(found, items=(None,)) if is_shaped else found
         if name.rpartition(".")[2] == "filter_make_jaxpr":
             return Value(Kind.MAKER, items=(None,))
         function = self.of(call.func)
@@ -84,8 +85,10 @@ class OfExpressions(Finder):
             return _made_with(call)
         if isinstance(call.func, cst.Attribute):
             return self._of_method(call, call.func) or self._of_local(call)
-        if tail in ("str", "repr") and call.args and self.is_a(call.args[0].value, Kind.JAXPR):
-            return self._other(call.args[0].value, Kind.JAXPR_TEXT)
+        if tail in ("str", "repr") and call.args:
+            value = self.of(call.args[0].value)
+            if value is not None and value.kind is Kind.JAXPR:
+                return value.other(Kind.JAXPR_TEXT)
         if tail in _KEEP and call.args:
             return self.of(call.args[-1 if tail == "cast" else 0].value)
         if tail == "getattr" and len(call.args) >= 2 and text_of(call.args[1].value) == "jaxpr":
@@ -104,25 +107,13 @@ class OfExpressions(Finder):
                 return self.module.qualified(assign.value)
         return ""
 
-    def _with_shape(self, call: cst.Call, value: Value) -> Value:
-        if value.kind is not Kind.MAKER:
-            return value
-        shaped = any(
-            each.keyword is not None and each.keyword.value == "return_shape" for each in call.args
-        )
-        return replace(value, items=(None,)) if shaped else value
-
-    def _other(self, node: cst.CSTNode, kind: Kind) -> Value | None:
-        value = self.of(node)
-        return value.other(kind) if value is not None else None
-
     def _of_method(self, call: cst.Call, method: cst.Attribute) -> Value | None:
         value, name = self.of(method.value), method.attr.value
         if value is None:
             return None
         if value.kind is Kind.TRACED and name in CONVERTERS:
             return CONVERTERS[name].at_most(value.confidence)
-        if value.kind is Kind.JAXPR and name == "replace" and _keyword(call, "constvars"):
+        if value.kind is Kind.JAXPR and name == "replace" and keyword_of(call, "constvars"):
             return _made_with(call).at_most(value.confidence)
         kind = METHODS.get((value.kind, name))
         return value.other(kind) if kind is not None else None
@@ -183,18 +174,11 @@ class OfExpressions(Finder):
 def _made_with(call: cst.Call) -> Value:
     """Return the kind of a jaxpr that is made of variables, or of a jaxpr and its values."""
     positional = [each.value for each in call.args if each.keyword is None]
-    given = _keyword(call, "constvars") or (positional[0] if positional else None)
-    if len(call.args) < 3 and not _keyword(call, "constvars"):
+    given = keyword_of(call, "constvars") or (positional[0] if positional else None)
+    if len(call.args) < 3 and not keyword_of(call, "constvars"):
         return JAXPR  # Jaxpr(jaxpr, consts)
-    if given is None or _keyword(call, "consts") or any(each.star for each in call.args):
+    if given is None or keyword_of(call, "consts") or any(each.star for each in call.args):
         return JAXPR
     if isinstance(given, cst.List | cst.Tuple):
         return OPEN if given.elements else JAXPR
     return OPEN.at_most(Confidence.MEDIUM)  # it may have none
-
-
-def _keyword(call: cst.Call, name: str) -> cst.BaseExpression | None:
-    """Return what a call gives to a keyword; None where it gives nothing."""
-    return next(
-        (each.value for each in call.args if each.keyword and each.keyword.value == name), None
-    )

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import Module, dotted_tail
+from parity_tests.lint.module import Module, dotted_tail, keyword_of
 from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import rule
 from parity_tests.lint.uses import Purpose, Use, uses_of
@@ -51,12 +51,7 @@ def reads_consts(kinds: Kinds) -> Iterator[Match]:
     `zip(jaxpr.constvars, consts)`.
     """
     module = kinds.module
-    for node in module.nodes(cst.Attribute):
-        if node.attr.value not in ("consts", "literals"):
-            continue
-        value = kinds.of(node)
-        if value is None or value.kind is not Kind.CONSTS:
-            continue
+    for node, value in kinds.attributes(Kind.CONSTS, "consts", "literals"):
         found = [each for each in uses_of(kinds, node) if each.purpose in _SAYS]
         # What is looked into tells more than what is passed on.
         found.sort(key=lambda use: use.purpose is Purpose.ESCAPES)
@@ -120,7 +115,7 @@ def replaces_consts(kinds: Kinds) -> Iterator[Match]:
 def _values(kinds: Kinds, call: cst.Call) -> cst.BaseExpression | None:
     """Return what a call gives to a jaxpr as its captured arrays."""
     name, args = dotted_tail(call.func), call.args
-    named = next((a.value for a in args if a.keyword and a.keyword.value == "consts"), None)
+    named = keyword_of(call, "consts")
     if name in ("eval_jaxpr", "ClosedJaxpr"):
         if len(args) < 2 or not kinds.is_a(args[0].value, Kind.JAXPR):
             return None
@@ -167,12 +162,9 @@ def reads_constvars(kinds: Kinds) -> Iterator[Match]:
     forms and is not reported. Neither is a loop that gives each constvar a value.
     """
     module = kinds.module
-    for node in module.nodes(cst.Attribute):
-        value = kinds.of(node) if node.attr.value == "constvars" else None
-        if value is None or value.kind is not Kind.CONSTVARS or is_with_invars(kinds, node):
+    for node, value in kinds.attributes(Kind.CONSTVARS, "constvars"):
+        if value.is_open or is_with_invars(kinds, node):  # those of open jaxprs: CP108
             continue
-        if value.is_open:
-            continue  # CP108
         found = [each for each in uses_of(kinds, node) if each.purpose in _CONSTVARS_ARE]
         found.sort(key=lambda use: use.purpose in _UNSURE)
         if found:

@@ -246,12 +246,9 @@ def _case(kinds: Kinds, match: cst.Match, case: cst.MatchCase) -> _Ask | None:
     if not isinstance(pattern, cst.MatchClass) or case.guard is not None:
         return None
     wanted = dotted_tail(pattern.cls)
-    if wanted not in _BOTH or not kinds.is_jax_class(pattern.cls):
+    if wanted not in _OTHER or not kinds.is_jax_class(pattern.cls):
         return None
     return _Ask(pattern, kinds.module.code(match.subject), wanted, case.body, excludes=True)
-
-
-_BOTH = ("Jaxpr", "ClosedJaxpr")
 
 
 def _asked_class(kinds: Kinds, test: cst.BaseExpression) -> tuple[str, str]:
@@ -264,7 +261,7 @@ def _asked_class(kinds: Kinds, test: cst.BaseExpression) -> tuple[str, str]:
         subject, what = test.left.args[0].value, test.comparisons[0].comparator
     else:
         return "", ""
-    if dotted_tail(what) not in _BOTH or not kinds.is_jax_class(what):
+    if dotted_tail(what) not in _OTHER or not kinds.is_jax_class(what):
         return "", ""
     return kinds.module.code(subject), dotted_tail(what)
 
@@ -335,7 +332,7 @@ def _entries(kinds: Kinds) -> Iterator[tuple[str, cst.BaseExpression, str]]:
     module = kinds.module
 
     def is_key(node: cst.CSTNode) -> bool:
-        return dotted_tail(node) in _BOTH and kinds.is_jax_class(node)
+        return dotted_tail(node) in _OTHER and kinds.is_jax_class(node)
 
     for element in module.nodes(cst.DictElement):
         if is_key(element.key):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from parity_tests.lint.kinds import Kinds
-from parity_tests.lint.module import Module, dotted_tail, text_of
+from parity_tests.lint.module import Module, dotted_tail, is_called, keyword_of, text_of
 from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import rule
 
@@ -47,8 +47,7 @@ def _is_set(module: Module, node: cst.Attribute) -> bool:
 def _is_key_read(module: Module, text: cst.SimpleString) -> bool:
     parent = module.parent(text)
     if isinstance(parent, cst.Arg):
-        call = module.parent(parent)
-        return isinstance(call, cst.Call) and dotted_tail(call.func) in _READERS
+        return is_called(module.parent(parent), *_READERS)
     if isinstance(parent, cst.Comparison):  # "NAME" in os.environ
         return parent.left is text
     if isinstance(parent, cst.Index):
@@ -94,9 +93,8 @@ def _is_block(call: cst.Call) -> bool:
     """Say whether a call is the context manager of the flag, or a decorator of JAX's tests."""
     if dotted_tail(call.func) == NAME.removeprefix("jax_"):
         return True
-    return dotted_tail(call.func) in ("with_config", "global_config_context") and any(
-        each.keyword is not None and each.keyword.value == NAME for each in call.args
-    )
+    takes_flags = is_called(call, "with_config", "global_config_context")
+    return takes_flags and keyword_of(call, NAME) is not None
 
 
 def _order_of_import(module: Module) -> int | None:
@@ -112,8 +110,7 @@ def _order_of_import(module: Module) -> int | None:
 def _is_set_in_environment(module: Module, text: cst.SimpleString) -> bool:
     parent = module.parent(text)
     if isinstance(parent, cst.Arg):
-        call = module.parent(parent)
-        return isinstance(call, cst.Call) and dotted_tail(call.func) in ("setenv", "putenv")
+        return is_called(module.parent(parent), "setenv", "putenv")
     subscript = module.enclosing(text, cst.Subscript)
     if not isinstance(parent, cst.Index) or subscript is None:
         return False

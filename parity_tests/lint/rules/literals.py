@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import Module, dotted_tail, text_of
+from parity_tests.lint.module import Module, dotted_tail, is_called, text_of
 from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import rule
 
@@ -44,11 +44,9 @@ def literal_as_scalar(kinds: Kinds) -> Iterator[Match]:
 
 
 def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
-    parent = kinds.module.parent(node)
-    call = kinds.module.parent(parent) if parent is not None else None
-    name = dotted_tail(call.func) if isinstance(call, cst.Call) else ""
-    if isinstance(parent, cst.Arg) and name in _SCALAR:
-        return f"{name}() of a Literal's value"
+    parent, call = kinds.module.parent(node), kinds.module.call_with(node)
+    if is_called(call, *_SCALAR):
+        return f"{dotted_tail(call.func)}() of a Literal's value"
     if isinstance(parent, cst.Attribute) and parent.attr.value in ("item", "__hash__"):
         return f".{parent.attr.value}() of a Literal's value"
     if isinstance(parent, cst.Comparison | cst.ComparisonTarget) and not _is_identity(kinds, node):
@@ -125,11 +123,7 @@ def _compares_types(kinds: Kinds, node: cst.Comparison) -> Confidence | None:
         return None
     for call in (each for each in sides if isinstance(each, cst.Call)):
         inner = call.args[0].value if call.args else None
-        if (
-            isinstance(inner, cst.Call)
-            and dotted_tail(inner.func) == "map"
-            and len(inner.args) == 2
-        ):
+        if is_called(inner, "map") and len(inner.args) == 2:
             source = kinds.of(inner.args[1].value)
             if source is not None and source.kind is Kind.ATOMS:
                 return source.confidence
@@ -166,13 +160,7 @@ def outvars_looked_up(kinds: Kinds) -> Iterator[Match]:
     `[v for v in jaxpr.outvars if isinstance(v, Var)]`, its function is not reported.
     """
     module = kinds.module
-    outputs = [
-        (node, value)
-        for node in module.nodes(cst.Attribute)
-        if node.attr.value == "outvars"
-        and (value := kinds.of(node)) is not None
-        and value.kind is Kind.OUTVARS
-    ]
+    outputs = list(kinds.attributes(Kind.OUTVARS, "outvars"))
     asking = {_outermost(module, node) for node, _ in outputs if _are_asked(module, node)}
     for node, value in outputs:
         if _outermost(module, node) in asking:
@@ -205,11 +193,10 @@ _PREDICATE = re.compile(r"(^|_)is_?(a_)?(literal|var|constant|const)", re.IGNORE
 
 def _is_question(module: Module, access: cst.CSTNode) -> bool:
     """Say whether a use of an atom tells Literals from variables."""
-    parent = module.parent(access)
+    parent, call = module.parent(access), module.call_with(access)
     if isinstance(parent, cst.Attribute):
         return parent.attr.value in ("val", "is_literal")
-    call = module.parent(parent) if isinstance(parent, cst.Arg) else None
-    if not isinstance(call, cst.Call):
+    if call is None:
         return False
     name = dotted_tail(call.func)
     if name in ("isinstance", "type"):
@@ -246,11 +233,10 @@ def _names_of_each(
             yield from _names_of_each(module, holder, place, seen)
     elif isinstance(parent, cst.Arg):
         call = module.parent(parent)
-        name = dotted_tail(call.func) if isinstance(call, cst.Call) else ""
-        if isinstance(call, cst.Call) and name in ("list", "tuple", "chain", "reversed"):
+        if is_called(call, "list", "tuple", "chain", "reversed"):
             yield from _names_of_each(module, call, place, seen)
-        elif isinstance(call, cst.Call) and name in ("zip", "safe_zip", "enumerate"):
-            number = call.args.index(parent) + (name == "enumerate")
+        elif is_called(call, "zip", "safe_zip", "enumerate"):
+            number = call.args.index(parent) + (dotted_tail(call.func) == "enumerate")
             yield from _names_of_each(module, call, number, seen)
 
 
@@ -278,9 +264,8 @@ def _hashed_by_call(module: Module, arg: cst.Arg) -> cst.CSTNode | None:
     if name in ("set", "frozenset") or module.code(call.func) == "dict.fromkeys":
         return call if place == 0 else None
     if name in ("zip", "safe_zip"):
-        outer = module.parent(call)
-        made = module.parent(outer) if isinstance(outer, cst.Arg) else None
-        return made if place == 0 and isinstance(made, cst.Call) and _takes_pairs(made) else None
+        made = module.call_with(call) if place == 0 else None
+        return made if made is not None and module.code(made.func) == "dict" else None
     if name in ("map", "safe_map"):
         function = call.args[0].value
         if isinstance(function, cst.Attribute) and _is_dict(module, function.value):
@@ -288,12 +273,8 @@ def _hashed_by_call(module: Module, arg: cst.Arg) -> cst.CSTNode | None:
     return None
 
 
-def _takes_pairs(call: cst.Call) -> bool:
-    return isinstance(call.func, cst.Name) and call.func.value == "dict"
-
-
 def _is_key(module: Module, access: cst.CSTNode) -> bool:
-    parent = module.parent(access)
+    parent, call = module.parent(access), module.call_with(access)
     if isinstance(parent, cst.SetComp):
         return parent.elt is access
     if isinstance(parent, cst.DictComp):
@@ -302,11 +283,8 @@ def _is_key(module: Module, access: cst.CSTNode) -> bool:
         element = module.parent(parent)
         whole = module.parent(element) if element is not None else None
         return isinstance(whole, cst.Subscript) and _is_dict(module, whole.value)
-    if isinstance(parent, cst.Arg):
-        call = module.parent(parent)
-        if not isinstance(call, cst.Call) or not isinstance(call.func, cst.Attribute):
-            return False
-        return call.func.attr.value == "get" and _is_dict(module, call.func.value)
+    if is_called(call, "get") and isinstance(call.func, cst.Attribute):
+        return _is_dict(module, call.func.value)
     return False
 
 

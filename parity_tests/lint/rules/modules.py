@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from parity_tests.lint.kinds import Kind, Kinds
-from parity_tests.lint.module import dotted_tail, text_of
+from parity_tests.lint.module import dotted_tail, is_called, text_of
 from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import rule
 
@@ -61,17 +61,12 @@ def _searched(kinds: Kinds, text: cst.CSTNode) -> Confidence | None:
     above = kinds.module.parent(text)
     if isinstance(above, cst.Comparison):
         return _best(kinds, [each.comparator for each in above.comparisons])
-    call = kinds.module.parent(above) if isinstance(above, cst.Arg) else None
-    if not isinstance(call, cst.Call):
-        return None
-    function = call.func
-    name = function.attr.value if isinstance(function, cst.Attribute) else ""
-    name = function.value if isinstance(function, cst.Name) else name
-    if name not in _SEARCHES:
+    call = kinds.module.call_with(text)
+    if not is_called(call, *_SEARCHES):
         return None
     others: list[cst.BaseExpression] = [each.value for each in call.args]
-    if isinstance(function, cst.Attribute):
-        others.append(function.value)
+    if isinstance(call.func, cst.Attribute):
+        others.append(call.func.value)
     return _best(kinds, others)
 
 
@@ -83,7 +78,6 @@ def _best(kinds: Kinds, nodes: list[cst.BaseExpression]) -> Confidence | None:
 
 
 _CALLS = ("execute", "execute_sharded", "execute_sharded_on_local_devices")
-_MAKERS = ("runtime_executable",)
 
 
 @rule(re.compile(r"runtime_executable"))
@@ -113,11 +107,7 @@ def raw_executable(kinds: Kinds) -> Iterator[Match]:
 
 
 def _is_made_here(node: cst.BaseExpression) -> bool:
-    return (
-        isinstance(node, cst.Call)
-        and isinstance(node.func, cst.Attribute)
-        and node.func.attr.value in _MAKERS
-    )
+    return is_called(node, "runtime_executable") and isinstance(node.func, cst.Attribute)
 
 
 @rule(re.compile(r"\.in_avals\b"))

@@ -42,9 +42,8 @@ def private_tracing(kinds: Kinds) -> Iterator[Match]:
 
 def _numbered(kinds: Kinds) -> Iterator[tuple[cst.Attribute, Value]]:
     """Yield invars of jaxprs that are counted, numbered or paired with something."""
-    for node in kinds.module.nodes(cst.Attribute):
-        value = kinds.of(node) if node.attr.value == "invars" else None
-        if value is None or value.kind is not Kind.INVARS or is_with_constvars(kinds, node):
+    for node, value in kinds.attributes(Kind.INVARS, "invars"):
+        if is_with_constvars(kinds, node):
             continue
         call = kinds.module.enclosing(node, cst.Call)
         is_paired = call is not None and dotted_tail(call.func) in _PAIR
@@ -81,9 +80,8 @@ def open_constvars(kinds: Kinds) -> Iterator[Match]:
     all versions, and is not reported.
     """
     module = kinds.module
-    for node in module.nodes(cst.Attribute):
-        value = kinds.of(node) if node.attr.value == "constvars" else None
-        if value is None or value.kind is not Kind.CONSTVARS or is_with_invars(kinds, node):
+    for node, value in kinds.attributes(Kind.CONSTVARS, "constvars"):
+        if is_with_invars(kinds, node):
             continue
         if value.is_open and _is_used(module, node):
             yield module.match(node, f"{_OPEN} `.constvars` is empty", value.confidence)
@@ -167,9 +165,8 @@ def _relied_on(kinds: Kinds, node: cst.CSTNode) -> Confidence | None:
     purposes = {each.purpose for each in uses_of(kinds, node)}
     if not purposes.isdisjoint(_LOOKED_INTO):
         return Confidence.HIGH
-    above = kinds.module.parent(node)
-    call = kinds.module.parent(above) if isinstance(above, cst.Arg) else None
-    is_own = isinstance(call, cst.Call) and kinds.is_a(call.func, Kind.CONVERTED, Kind.TRACED)
+    call = kinds.module.call_with(node)
+    is_own = call is not None and kinds.is_a(call.func, Kind.CONVERTED, Kind.TRACED)
     return Confidence.LOW if Purpose.ESCAPES in purposes and not is_own else None
 
 

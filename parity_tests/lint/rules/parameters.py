@@ -103,8 +103,7 @@ def _is_rule_of(module: Module, function: cst.FunctionDef, primitives: tuple[str
     if any(_names(each.decorator, primitives) for each in function.decorators):
         return True
     for access in module.accesses(function):
-        parent = module.parent(access)
-        call = module.parent(parent) if isinstance(parent, cst.Arg) else None
+        parent, call = module.parent(access), module.call_with(access)
         if call is not None and _names(call, primitives):
             return True
         for target in parent.targets if isinstance(parent, cst.Assign) else ():
@@ -199,8 +198,7 @@ def _tested(module: Module, node: cst.BaseExpression) -> tuple[cst.CSTNode, bool
     if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
         return node, False
     if isinstance(parent, cst.Arg):
-        call = module.parent(parent)
-        return (node, False) if call is not None and is_called(call, "bool") else None
+        return (node, False) if is_called(module.parent(parent), "bool") else None
     if isinstance(parent, cst.Comparison) and parent.left is node and len(parent.comparisons) == 1:
         [target] = parent.comparisons
         operator, other = target.operator, module.code(target.comparator)
