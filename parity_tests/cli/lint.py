@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from parity_tests.lint.records import Confidence, Result
-    from reports import ReportFormat
     from reports.rows.lint import LintConfidence
 
 
@@ -138,7 +137,8 @@ def lint(
     if not diff:
         print_findings(result)
     _print_rest(console, result, changed, quiet=display.quiet, diff=diff)
-    write_texts(context, console, requests, lambda each: _rendered(each.format, result))
+    texts = {"sarif": _sarif, "json": _json}
+    write_texts(context, console, requests, lambda each: texts[each.format](result))
     context.obj.code = max(context.obj.code, _exit(result, exit_zero=exit_zero))
 
 
@@ -215,10 +215,6 @@ def _explanation(code: str) -> str:
 
     named = sorted(set(_named(code, CODES)))
     return "\n\n\n".join(f"{each}: {TITLES[each]}\n\n{EXPLANATIONS[each]}" for each in named)
-
-
-def _rendered(format_: ReportFormat, result: Result) -> str | bytes:
-    return _sarif(result) if format_ == "sarif" else _json(result)
 
 
 def _sarif(result: Result) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rich.console import Console
 from rich.progress import (
@@ -76,25 +76,23 @@ def console(*, has_color: bool = True) -> Console:
     has one that is to be coloured, by FORCE_COLOR, which rich takes for a terminal.
     """
     known = sys.stdout.isatty() or "COLUMNS" in os.environ
-    return _console(width=None if known else 140, stderr=False, has_color=has_color)
+    return PlainConsole(width=None if known else 140, color_system=_colours(has_color))
 
 
 def error_console(*, has_color: bool = True) -> Console:
     """Return the console that progress is shown on: stdout has the results alone."""
-    return _console(width=None, stderr=True, has_color=has_color)
+    return PlainConsole(stderr=True, color_system=_colours(has_color))
 
 
-def _console(*, width: int | None, stderr: bool, has_color: bool) -> Console:
-    if has_color:
-        return PlainConsole(width=width, stderr=stderr)
+def _colours(has_color: bool) -> Literal["auto"] | None:
     # Without a system of colours nothing is bold, either: the text is plain.
-    return PlainConsole(width=width, stderr=stderr, color_system=None)
+    return "auto" if has_color else None
 
 
-def say(console: Console, text: str, style: str = "") -> None:
+def say(console: Console, text: str, style: str = "", *, soft_wrap: bool = True) -> None:
     """Print text as it is: no markup, no emoji, nothing that a terminal would obey."""
     console.print(
-        visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=True
+        visible(text), style=style, highlight=False, markup=False, emoji=False, soft_wrap=soft_wrap
     )
 
 
@@ -112,14 +110,7 @@ def on_one_line(text: str) -> str:
 
 def say_wrapped(console: Console, text: str, style: str = "") -> None:
     """Print text as `say` does, broken between words on a terminal; a pipe gets one line."""
-    console.print(
-        visible(text),
-        style=style,
-        highlight=False,
-        markup=False,
-        emoji=False,
-        soft_wrap=not console.is_terminal,
-    )
+    say(console, text, style, soft_wrap=not console.is_terminal)
 
 
 class Shown:

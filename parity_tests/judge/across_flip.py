@@ -117,8 +117,9 @@ class AcrossFlip:
         """What to do about a difference: the culprit is an array only if one is hoisted."""
         if not self.hoists_nothing:
             culprit = advice("culprit")
-            # Callbacks may decide by it, although the program is traced alike.
-            if read := self._undecided_read:
+            # The program is traced alike in both forms: its text and its constants decide nothing
+            # then, but callbacks may read them.
+            if read := next((group for group in self._reads if may_decide(group[0])), None):
                 what = TRAITS[read[0].kind].reads
                 fields = {"what": what, "places": _places(read), "culprit": culprit}
                 return advice("read, else culprit", **fields)
@@ -138,14 +139,6 @@ class AcrossFlip:
     @property
     def _reads(self) -> list[tuple[Hazard, ...]]:
         return [group for group in self.hazards if group[0].kind in READS]
-
-    @property
-    def _undecided_read(self) -> tuple[Hazard, ...] | None:
-        """The reads that may decide something, though the program is traced alike in both forms.
-
-        The text of a jaxpr or its constants decide nothing then, unless a callback reads them.
-        """
-        return next((group for group in self._reads if may_decide(group[0])), None)
 
     @property
     def deciding_read(self) -> tuple[Hazard, ...] | None:

@@ -99,10 +99,6 @@ def _bytes_once(pair: Pair) -> int:
     return (jaxpr.captured_bytes + embedded) * (executable.devices if executable else 1)
 
 
-def _held_once(pair: Pair, left: int, right: int) -> bool:
-    return left <= _bytes_once(pair)
-
-
 def _committed_held_twice(pair: Pair, left: int, right: int) -> bool:
     jaxpr = pair.left.jaxpr
     return bool(jaxpr and jaxpr.committed_arrays) and left <= 2 * _bytes_once(pair)
@@ -145,7 +141,7 @@ CONDITIONS: dict[Condition, Holds] = {
     "stock loses marks": _stock_loses_marks,
     "sharded arrays across modes": _sharded_across_modes,
     "committed arrays in stock simplified": _committed_in_stock_simplified,
-    "each array is held once at most": _held_once,
+    "each array is held once at most": lambda pair, left, right: left <= _bytes_once(pair),
     "committed arrays are held twice at most": _committed_held_twice,
     "arrays of donated types are held twice at most": _donated_held_twice,
 }

@@ -262,14 +262,10 @@ def gains(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator
     if before.times and after.times and all(t.verdict == "not measured" for t in flip.times):
         for stage in beyond_doubt.slower_stages(after.times, before.times):
             old, new = (getattr(each, stage) for each in (before.times, after.times))
-            yield _faster(stage, old, new)
+            said = f"{stage} {humanise_seconds(old)} to {humanise_seconds(new)}"
+            yield _gain(stage, said, new / old, new - old)
     for metric in metrics.METRICS:
         yield from _smaller(metric, before, after)
-
-
-def _faster(stage: TimeMetric, old: float, new: float) -> FlipReason:
-    said = f"{stage} {humanise_seconds(old)} to {humanise_seconds(new)}"
-    return _gain(stage, said, new / old, new - old)
 
 
 def _smaller(metric: Metric, before: Observation, after: Observation) -> Iterator[FlipReason]:

@@ -161,8 +161,8 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
     values = f"{comparison.left_value} against {comparison.right_value}"
     what = f"{metric}: {values}" + (f" ({comparison.detail})" if comparison.detail else "")
     placement = metric == PLACED or metric in _OF_PLACEMENT
-    if placement and not _tells_placement(flip, metric):
-        return
+    if placement and metric != PLACED and flip.placed_as_written is not None:
+        return  # the calls as written tell where a user finds outputs
     read = read_that_changes(flip) if outcome == "different" and not placement else None
     if metric == AS_WRITTEN:
         new = flip.before and flip.after and calls_as_written.failure_after(flip.before, flip.after)
@@ -199,14 +199,6 @@ def of_comparison(flip: AcrossFlip, comparison: Comparison) -> Iterator[FlipReas
             what=f"{what}; {what_differs_too(alike)}" if alike else what,
             action=what_helps(alike) if alike else flip.how_to_find_the_culprit,
         )
-
-
-def _tells_placement(flip: AcrossFlip, metric: str) -> bool:
-    """Say whether a metric of placement tells where a user finds outputs.
-
-    Where the program is called as it is written, these calls do.
-    """
-    return metric == PLACED or all(each.metric != PLACED for each in flip.comparisons)
 
 
 def _of_outputs(flip: AcrossFlip, outputs: Comparison) -> Iterator[FlipReason]:

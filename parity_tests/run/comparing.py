@@ -92,7 +92,8 @@ class FinishedPrograms:
 
     def _draft(self, context: Context, number: int) -> RowDraft:
         if self.is_asked is None:
-            return draft_of(context, number, _no_arbiter_yet, _no_hazards_yet)
+            no_truth, no_hazards = Truth(missing=_LATER), HazardsFound(not_detected=_LATER)
+            return draft_of(context, number, lambda: no_truth, lambda reads: no_hazards)
         folder, limits, job = context.folder, context.options.time_limit, context.job(number)
         with warm_arbiter(folder, limits, fresh=context.options.fresh) as arbitrate:
             return draft_of(
@@ -101,14 +102,6 @@ class FinishedPrograms:
                 partial(arbitrate, job),
                 partial(detect_alone, job, folder, limits),
             )
-
-
-def _no_arbiter_yet() -> Truth:
-    return Truth(missing=_LATER)
-
-
-def _no_hazards_yet(reads: str) -> HazardsFound:
-    return HazardsFound(not_detected=_LATER)
 
 
 # -- one program -----------------------------------------------------------------------------------

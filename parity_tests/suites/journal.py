@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 from parity_tests.evidence.tolerance_ladder import RUNGS
-from reports.rows.comparison import Rung
 from reports.rows.proofs import ProgramProof
 from reports.rows.row import Side
 from reports.rows.suite import (
@@ -187,27 +186,21 @@ class _Found:
             case "outside":
                 self.outside.add(line["what"])
             case "finished":
-                self.versions = {**line["versions"], **_with_backend(self.versions)}
+                # A controller runs no program, and has no backend.
+                known = self.versions if self.versions.get("backend") else {}
+                self.versions = {**line["versions"], **known}
 
     def _program(self, row: SuiteProgram) -> None:
         before = self.programs.get(row.identity, row)
+        rungs = [each for each in (before.rung, row.rung) if each]
         self.programs[row.identity] = row.model_copy(
             update={
-                "rung": _worst(before.rung, row.rung),
+                "rung": max(rungs, key=RUNGS.index, default=None),
                 "not_compared": tuple(sorted({*before.not_compared, *row.not_compared})),
                 "test": min(before.test, row.test),
                 "proof": _merged(before.proof, row.proof),
             }
         )
-
-
-def _with_backend(known: dict[str, Any]) -> dict[str, Any]:
-    """Return what is known already if it has a backend: a controller runs no program."""
-    return known if known.get("backend") else {}
-
-
-def _worst(*rungs: Rung | None) -> Rung | None:
-    return max((each for each in rungs if each), key=RUNGS.index, default=None)
 
 
 def _merged(one: ProgramProof | None, other: ProgramProof | None) -> ProgramProof | None:

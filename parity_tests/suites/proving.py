@@ -45,7 +45,6 @@ from reports.rows.claims import Claim
 from reports.rows.fail_rules import FailRule, parse
 from reports.rows.flip import FlipReason, Hazard
 from reports.rows.proofs import ProgramProof
-from reports.rows.suite import SuiteArray, SuiteDifference
 from reports.views.texts import type_of
 
 HELD_BYTES = 2**28  # of captured arrays, whose memory tests would have back
@@ -172,7 +171,15 @@ class Prover:
     ) -> None:
         if any(each.is_broken_by(proof) for each in self._rules):
             captured = captured_arrays(_expanded(trace)[0]) if trace else ()
-            self._recorder.differs(_difference(seen, captured, proof))
+            self._recorder.differs(
+                seen.difference(
+                    "legacy",
+                    "simplified",
+                    captured=captured,
+                    claim=proof.claims[0],
+                    reasons=_reasons(proof),
+                )
+            )
 
 
 @dataclass
@@ -320,9 +327,7 @@ def _calls_of_stages(traced: TracedProgram) -> Iterator[str]:
         )
 
 
-def _difference(
-    seen: Seen, captured: tuple[SuiteArray, ...], proof: ProgramProof
-) -> SuiteDifference:
+def _reasons(proof: ProgramProof) -> tuple[FlipReason, ...]:
     hazards = [
         FlipReason(
             outcome="safe", kind="hazard", subject=each.kind, what=f"{each.kind}: {each.what}",
@@ -331,16 +336,4 @@ def _difference(
         for each in proof.hazards
     ]  # fmt: skip
     notes = [FlipReason(outcome="safe", kind="note", what=each) for each in proof.reservations]
-    return SuiteDifference(
-        test="",  # the recorder knows which
-        phase="",
-        program=seen.row.identity,
-        name=seen.row.name,
-        source=seen.row.source,
-        arguments=seen.row.arguments,
-        left="legacy",
-        right="simplified",
-        captured=captured,
-        claim=proof.claims[0],
-        reasons=(*hazards, *notes),
-    )
+    return (*hazards, *notes)

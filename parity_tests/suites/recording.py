@@ -14,6 +14,7 @@ from parity_tests.suites.explicit_rules import Rules
 from parity_tests.suites.journal import Journal
 from reports.rows.comparison import Rung
 from reports.rows.proofs import ProgramProof
+from reports.rows.row import Side
 from reports.rows.suite import SuiteDifference, SuiteProgram
 
 
@@ -27,6 +28,20 @@ class Seen:
     proof: ProgramProof | None = None
     not_compared: set[str] = field(default_factory=set)
     test: str | None = None  # the first by name; the order of a run depends on its workers
+
+    def difference(self, left: Side, right: Side, **what: Any) -> SuiteDifference:
+        """Return how two sides of the program differ; the recorder knows in which test."""
+        return SuiteDifference(
+            test="",
+            phase="",
+            program=self.row.identity,
+            name=self.row.name,
+            source=self.row.source,
+            arguments=self.row.arguments,
+            left=left,
+            right=right,
+            **what,
+        )
 
     def now(self) -> SuiteProgram:
         """Return the row with what is known now."""

@@ -30,7 +30,7 @@ from parity_tests.suites.recording import Recorder, Seen
 from parity_tests.suites.why import captured_alive, reasons_of_consumed, reasons_of_difference
 from reports.rows import LeafComparison
 from reports.rows.row import Side
-from reports.rows.suite import SuiteDifference, SuiteFailure, SuiteProgram
+from reports.rows.suite import SuiteFailure, SuiteProgram
 
 _OTHER: dict[str, OurSide] = {"legacy": "simplified", "simplified": "legacy"}
 # Out-of-memory errors are ignored: shadowing doubles memory.
@@ -66,8 +66,10 @@ class Shadow:
         alive = captured_alive(execution)
         results = self._run(seen, execution, alive)
         if reasons := reasons_of_consumed(execution, alive):
-            stock: tuple[Side, Side] = ("jax-legacy", "jax-simplified")
-            self._recorder.differs(_difference(seen, execution, stock, reasons=reasons))
+            captured = captured_arrays(execution.closed_jaxpr)
+            self._recorder.differs(
+                seen.difference("jax-legacy", "jax-simplified", captured=captured, reasons=reasons)
+            )
         return results
 
     def _run(self, seen: Seen, execution: Execution, alive: Sequence[jax.Array]) -> Sequence[Any]:
@@ -185,8 +187,8 @@ class _Pair:
                 )
 
     def _differs(self, **what: Any) -> None:
-        sides: tuple[Side, Side] = (self._execution.side, self._other)
-        row = _difference(self._seen, self._execution, sides, **what)
+        captured = captured_arrays(self._execution.closed_jaxpr)
+        row = self._seen.difference(self._execution.side, self._other, captured=captured, **what)
         reasons = reasons_of_difference(self._execution, row, self._alive)
         self._recorder.differs(row.model_copy(update={"reasons": reasons}))
 
@@ -194,23 +196,6 @@ class _Pair:
 def _row(execution: Execution) -> SuiteProgram:
     is_one = execution.is_one_program()
     return describe(execution.closed_jaxpr, execution.name, one_executable=is_one)
-
-
-def _difference(
-    seen: Seen, execution: Execution, sides: tuple[Side, Side], **what: Any
-) -> SuiteDifference:
-    return SuiteDifference(
-        test="",  # the recorder knows which
-        phase="",
-        program=seen.row.identity,
-        name=seen.row.name,
-        source=seen.row.source,
-        arguments=seen.row.arguments,
-        left=sides[0],
-        right=sides[1],
-        captured=captured_arrays(execution.closed_jaxpr),
-        **what,
-    )
 
 
 def _why_not_compared(execution: Execution) -> str:

@@ -14,12 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from packaging.version import InvalidVersion, Version
 
 from parity_tests import suggestions
+from parity_tests.suites.explicit_rules import METRICS
 from parity_tests.suites.journal import versions
 from parity_tests.suites.known.baseline import Baseline, BaselineError, platform_of, read_baseline
 from parity_tests.suites.known.portable import PortableNames, installed_file
@@ -32,14 +33,12 @@ from reports.rows.suite import (
     SuiteDifference,
     SuiteEntry,
     SuiteKnown,
-    SuiteMetric,
     SuiteResult,
     SuiteVersions,
     metric_of,
 )
 
 _HEADER = re.compile(r"^\s*\[\[\s*known\s*\]\]", re.MULTILINE)
-_METRICS: tuple[SuiteMetric, ...] = get_args(SuiteMetric)
 _TEXTS = ("test", "program", "metric", "reason", "issue", "until_jax")
 _KEYS = (*_TEXTS, "expires")
 _EXAMPLE = '[[known]]\nprogram = "step"\nmetric = "outputs"\nreason = "a sum in another order"'
@@ -151,8 +150,8 @@ def _entry(where: str, table: dict[str, Any]) -> Entry:
         raise wrong("an entry must have a reason, as in reason = 'a sum in another order'")
     if "test" not in table and "program" not in table:
         raise wrong("an entry must name tests or programs, as in program = 'step'")
-    if table.get("metric") not in _METRICS:
-        raise wrong(f"metric must be one of {', '.join(_METRICS)}")
+    if table.get("metric") not in METRICS:
+        raise wrong(f"metric must be one of {', '.join(METRICS)}")
     expires = table.get("expires")
     if expires is not None and type(expires) is not datetime.date:
         raise wrong("expires must be a date without quotes, as in expires = 2027-01-31")

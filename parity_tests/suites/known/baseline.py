@@ -171,7 +171,7 @@ def _is_stale(entry: Accepting, selection: Selection) -> bool:
     if entry.test in selection.completed:
         return True
     # A test that is gone, or none: the program ran while modules were imported.
-    return selection.is_whole and not selection.has(entry.test)
+    return selection.is_whole and entry.test not in selection.known
 
 
 def _states(result: SuiteResult, names: PortableNames) -> dict[str, Accepting]:
@@ -183,7 +183,8 @@ def _states(result: SuiteResult, names: PortableNames) -> dict[str, Accepting]:
     found: dict[str, Accepting] = {}
     for program in result.programs:
         words = differs.get(program.identity, set())
-        own = Accepting(_state({*words, *_rung(program, words)}), program.test)
+        state = ", ".join(sorted({*words, *_rung(program, words)}, key=_WORDS.index))
+        own = Accepting(state, program.test)
         key = key_of(program, names)
         found[key] = _worst(own, found.get(key, own))
     return found
@@ -207,10 +208,6 @@ def _rank(state: str) -> list[int]:
 
 def _words(state: str) -> list[str]:
     return state.split(", ")
-
-
-def _state(words: set[str]) -> str:
-    return ", ".join(sorted(words, key=_WORDS.index))
 
 
 # -- the file --------------------------------------------------------------------------------------

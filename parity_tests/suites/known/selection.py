@@ -38,10 +38,6 @@ class Selection:
         """Whether every test of the suite ran, but for those that skip themselves."""
         return not (self.part or self.deselected or self.failed or self.lost)
 
-    def has(self, test: str) -> bool:
-        """Say whether the run knows a test, whatever became of it."""
-        return test in self.known
-
     @property
     def known(self) -> frozenset[str]:
         """All tests that the run knows, whatever became of them."""
