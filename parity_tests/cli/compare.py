@@ -162,7 +162,7 @@ def _read(store: Path, name: str) -> ReadRun:
 
     if reading.is_reference(name):
         run = reading.find_run(store, name)
-        return ReadRun(run, reading.load_programs(store, run, samples=True))
+        return ReadRun(run, reading.load_programs(store, run))
     campaign = reports.load_campaign(name)
     if len(campaign.sides) == 1:
         side = campaign.sides[0]

@@ -133,7 +133,7 @@ def _is_repeated(pairs: list[tuple[Side, Side]]) -> bool:
 
 def _measured(left: Saved, right: Saved) -> tuple[str, ...]:
     """Say what each file was measured with; nothing where it is the same."""
-    of_left, of_right = (lines(each.campaign.programs) for each in (left, right))
+    of_left, of_right = ([*lines(each.campaign.programs)] for each in (left, right))
     if of_left == of_right:
         return ()
     return (

@@ -55,14 +55,9 @@ def headline(found: Bisection) -> str:
     """
     if found.answer != "found":
         return f"bisect: {_HEADS[found.answer]}"
-    return (
-        f"{_blamed(found)}{'' if _is_confirmed(found) else ', and stock JAX does not confirm it'}"
-    )
-
-
-def _is_confirmed(found: Bisection) -> bool:
-    """Say whether no end that was run on stock JAX speaks against it."""
-    return not found.stock.off and found.stock.on is not False
+    # An end that was not run on stock JAX does not speak against it.
+    is_confirmed = not found.stock.off and found.stock.on is not False
+    return f"{_blamed(found)}{'' if is_confirmed else ', and stock JAX does not confirm it'}"
 
 
 def _blamed(found: Bisection) -> str:

@@ -127,11 +127,8 @@ def load_run(path: Path, reference: str) -> Campaign:
     return campaign.model_copy(update={"not_run": missing})
 
 
-def load_programs(path: Path, run: StoredRun, *, samples: bool = False) -> list[StoredProgram]:
-    """Return the programs of a run as its columns have them, with the samples of times if asked.
-
-    Raises `StoreError`.
-    """
+def load_programs(path: Path, run: StoredRun) -> list[StoredProgram]:
+    """Return the programs of a run as its columns have them. Raises `StoreError`."""
     columns = ", ".join(["failure", "outputs", "output_types", *METRIC_COLUMNS])
     with opened_for_reading(path) as connection:
         sides = connection.execute(
@@ -146,7 +143,7 @@ def load_programs(path: Path, run: StoredRun, *, samples: bool = False) -> list[
             }
             of_place.setdefault(place, {})[side] = StoredSide(failure, outputs, types, figures)
         query = "SELECT place, samples FROM rows WHERE run = ? AND samples IS NOT NULL"
-        sampled = dict(connection.execute(query, (run.id,))) if samples else {}
+        sampled = dict(connection.execute(query, (run.id,)))
         rows = connection.execute(
             "SELECT place, name, source, digest, verdict, flip, reason, reasons, is_final "
             "FROM programs WHERE run = ? ORDER BY place",

@@ -50,9 +50,7 @@ def trend(
     notes = []
     if len(every) > len(ended):
         notes.append(f"left out: {counted(len(every) - len(ended), 'run')} without an end")
-    values = (
-        _flips(path, runs, program) if metric == FLIP else _figures(path, runs, metric, program)
-    )
+    values = _values(path, runs, metric, program)
     if program and not any(values.values()):
         what_to_do = "name a program as a report names it"
         raise store_error(path, f"its runs have no {metric} of a program {program!r}", what_to_do)
@@ -78,30 +76,22 @@ def trend(
 # -- what the tables have --------------------------------------------------------------------------
 
 
-def _flips(path: Path, runs: Sequence[StoredRun], program: str) -> _Values:
+def _values(path: Path, runs: Sequence[StoredRun], metric: str, program: str) -> _Values:
+    if metric == FLIP:
+        query = "SELECT run, flip, name, 1.0 FROM programs WHERE flip IS NOT NULL"
+    else:
+        column = column_of(KEY_METRICS[metric])
+        query = (
+            f"SELECT run, side, name, {column} FROM programs JOIN sides USING (run, place) "
+            f"WHERE {column} IS NOT NULL"
+        )
+    query += " AND name = ?" if program else ""
     found: dict[int, dict[str, dict[str, float]]] = {}
-    query = "SELECT run, flip, name FROM programs WHERE flip IS NOT NULL"
     with opened_for_reading(path) as connection:
-        for run, flip, name in connection.execute(*_of_program(query, program)):
-            found.setdefault(run, {}).setdefault(ANSWER_OF[flip], {})[name] = 1.0
+        for run, of, name, value in connection.execute(query, (program,) if program else ()):
+            line = ANSWER_OF[of] if metric == FLIP else of
+            found.setdefault(run, {}).setdefault(line, {})[name] = value
     return {run.id: found.get(run.id, {}) for run in runs if run.id is not None}
-
-
-def _figures(path: Path, runs: Sequence[StoredRun], metric: str, program: str) -> _Values:
-    column = column_of(KEY_METRICS[metric])
-    found: dict[int, dict[str, dict[str, float]]] = {}
-    query = (
-        f"SELECT run, side, name, {column} FROM programs JOIN sides USING (run, place) "
-        f"WHERE {column} IS NOT NULL"
-    )
-    with opened_for_reading(path) as connection:
-        for run, side, name, value in connection.execute(*_of_program(query, program)):
-            found.setdefault(run, {}).setdefault(side, {})[name] = value
-    return {run.id: found.get(run.id, {}) for run in runs if run.id is not None}
-
-
-def _of_program(query: str, program: str) -> tuple[str, tuple[str, ...]]:
-    return (f"{query} AND name = ?", (program,)) if program else (query, ())
 
 
 # -- which runs are joined -------------------------------------------------------------------------
@@ -169,19 +159,18 @@ def _lines(
                 TrendPoint(run.id, _label(run, over), value)
                 for run in of_versions
                 if run.id is not None
-                and (value := _value(values[run.id].get(name, {}), common, is_flip)) is not None
+                and (value := _value(values[run.id].get(name, {}), common)) is not None
             ]
             if any(point.value for point in points) or (points and not is_flip):
                 found.append(TrendLine(name, machine, str(versions), tuple(points)))
     return found
 
 
-def _value(of_run: Mapping[str, float], common: set[str] | None, is_flip: bool) -> float | None:
-    if common is not None:
-        return (
-            sum(of_run[name] for name in common & of_run.keys()) if common & of_run.keys() else None
-        )
-    return float(len(of_run)) if is_flip else None
+def _value(of_run: Mapping[str, float], common: set[str] | None) -> float | None:
+    if common is None:
+        return float(len(of_run))
+    shared = common & of_run.keys()
+    return sum(of_run[name] for name in shared) if shared else None
 
 
 def _common(runs: Sequence[StoredRun], values: _Values, side: str) -> set[str]:

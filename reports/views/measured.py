@@ -46,12 +46,7 @@ def lines_of(campaign: Campaign) -> tuple[str, ...]:
         lines_of(campaign)[0]
         # "measured with jax 0.10.2, jaxlib 0.10.2, Python 3.11.7, backend cpu"
     """
-    return campaign.files_measured or lines(campaign.programs)
-
-
-def lines(programs: Sequence[ProgramRow]) -> tuple[str, ...]:
-    """Say what programs were measured with, in one line where all sides have the same."""
-    return tuple(_lines(programs))
+    return campaign.files_measured or tuple(lines(campaign.programs))
 
 
 def versions_of(observation: Observation) -> str:
@@ -59,7 +54,8 @@ def versions_of(observation: Observation) -> str:
     return versions(observation.measured_with) if observation.measured_with else ""
 
 
-def _lines(programs: Sequence[ProgramRow]) -> Iterator[str]:
+def lines(programs: Sequence[ProgramRow]) -> Iterator[str]:
+    """Say what programs were measured with, in one line where all sides have the same."""
     found = _told(programs)
     ran = Counter(each.side for row in programs for each in row.observations)
     untold = found.get(None)

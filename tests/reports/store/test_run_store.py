@@ -79,13 +79,12 @@ def test_the_columns_of_programs_are_read_as_they_were_written(path, rich):
     assert reading.load_programs(path, run) == [columns.program_of(row) for row in rich.programs]
 
 
-def test_samples_of_rounds_are_read_where_they_are_asked_for(path, campaigns):
+def test_samples_of_rounds_are_read(path, campaigns):
     samples = (TimeSamples(side="legacy", metric="call", seconds=(0.1, 1e-7, 0.30000000000000004)),)
     row = safe(campaigns).model_copy(update={"time_samples": samples})
     store(path, campaigns.campaign(row))
     [run] = reading.list_runs(path)
-    assert reading.load_programs(path, run)[0].samples == ()
-    assert reading.load_programs(path, run, samples=True)[0].samples == samples
+    assert reading.load_programs(path, run)[0].samples == samples
 
 
 def test_other_tables_have_another_version(path):
