@@ -101,9 +101,8 @@ def _of_static(value: Any) -> Number:
     if isinstance(value, types.FunctionType):
         return number("function", encoded(value))
     if type(value).__name__ == "Traceback" and is_of_jax(type(value)):
-        return number(
-            "traceback"
-        )  # where checkify met a check: it says nothing of what is computed
+        # Where checkify met a check: it says nothing of what is computed.
+        return number("traceback")
     try:
         return number("value", encoded(value))
     except UndecidedError:

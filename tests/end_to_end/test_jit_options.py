@@ -13,13 +13,6 @@ TABLE = jnp.arange(49.0).reshape(7, 7)
 X = jnp.ones((7, 7))
 
 
-@pytest.fixture(params=[*engine.SIDES, "stock"])
-def jit(request):
-    if request.param == "stock":
-        return jax.jit
-    return functools.partial(engine.jit, constants=request.param)
-
-
 def kept_arguments(lowered):
     """Number of the user's arguments that are left in main."""
     main = next(line for line in lowered.as_text().splitlines() if "@main" in line)

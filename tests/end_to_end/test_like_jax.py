@@ -23,13 +23,6 @@ TABLE = jnp.arange(8.0)
 ON_HOST = np.arange(8, dtype=np.float32)
 
 
-@pytest.fixture(params=[*engine.SIDES, "stock"])
-def jit(request):
-    if request.param == "stock":
-        return jax.jit
-    return functools.partial(engine.jit, constants=request.param)
-
-
 def misses(monkeypatch):
     """Count the calls that left C++ for Python, of functions of ours and of JAX."""
     seen = []

@@ -1,6 +1,5 @@
 """JAX's own switches do to `engine.jit` what they do to `jax.jit`, in both modes."""
 
-import functools
 import logging
 import re
 
@@ -9,18 +8,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-import engine
-
 TABLE = jnp.arange(16.0).reshape(4, 4)
 ON_HOST = np.arange(16.0, dtype=np.float32).reshape(4, 4)
-
-
-@pytest.fixture(params=[*engine.SIDES, "stock"])
-def jit(request):
-    """The tests of this file run with `jax.jit`, too, to check their expectations."""
-    if request.param == "stock":
-        return jax.jit
-    return functools.partial(engine.jit, constants=request.param)
 
 
 def times_table(x):
