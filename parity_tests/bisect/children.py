@@ -11,7 +11,8 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+import traceback
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -152,17 +153,11 @@ def _options(words: Sequence[str], with_value: Sequence[str]) -> list[str]:
 
 def _starter() -> str:
     """Return "file:line" of the innermost frame outside of Python's own library, best a user's."""
-    frames = [each for each in _frames(sys._getframe(1)) if _is_outside(each)]
+    frames = [each for each, _ in traceback.walk_stack(sys._getframe(1)) if _is_outside(each)]
     users = [each for each in frames if not any(part in _file(each) for part in _INSTALLED)]
     for frame in [*users, *frames]:
         return f"{sites.file_of(_file(frame))}:{frame.f_lineno}"
     return "a process"
-
-
-def _frames(frame: FrameType | None) -> Iterable[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def _is_outside(frame: FrameType) -> bool:

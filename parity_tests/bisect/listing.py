@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from parity_tests.bisect.running import EndedHere
 from parity_tests.bisect.sites import Site, Told
@@ -51,6 +51,7 @@ def _captured(group: Sequence[Site], told: Told) -> Captured:
     for site in group:
         times = len(told.copies.get(site.id, ()))
         lowered[site.program] = max(times, lowered.get(site.program, 0))
+    fixed = dict.fromkeys(told.fixed[site.id][1] for site in group if site.id not in told.sites)
     return Captured(
         file=first.file,
         line=first.line,
@@ -64,10 +65,5 @@ def _captured(group: Sequence[Site], told: Told) -> Captured:
         lowered=sum(lowered.values()),
         copies=sum(sum(told.copies.get(site.id, ())) for site in group),
         sites=tuple(site.id for site in group),
-        fixed=", ".join(_reasons(group, told)),
+        fixed=", ".join(fixed),
     )
-
-
-def _reasons(group: Iterable[Site], told: Told) -> list[str]:
-    fixed = (told.fixed[site.id][1] for site in group if site.id not in told.sites)
-    return list(dict.fromkeys(fixed))

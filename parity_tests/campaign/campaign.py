@@ -87,23 +87,18 @@ def run_campaign(
             is_another = before and found.last is None and not asked.anew
             why = _why_another(before[-1], begin) if is_another else ""
             say(f"campaign {writer.plan} in {asked.store}{why}: {counted(left, 'program')} to run")
-            run_tasks(
-                writer,
-                tasks,
-                _tidied(runner(folder, str(writer.plan), alone=False), folder),
-                on_step=on_step,
-            )
+
+            def run(tasks: Sequence[Task], *, alone: bool) -> None:
+                made = runner(folder, str(writer.plan), alone=alone)
+                run_tasks(writer, tasks, _tidied(made, folder), on_step=on_step)
+
+            run(tasks, alone=False)
             if rounds := asked.spec.campaign.rounds:
                 timed = _tasks(writer.untimed(), found, rounds)
                 if timed:
                     what = "of times, one task at a time on each machine"
                     say(f"{counted(rounds, 'round')} {what}")
-                run_tasks(
-                    writer,
-                    timed,
-                    _tidied(runner(folder, str(writer.plan), alone=True), folder),
-                    on_step=on_step,
-                )
+                run(timed, alone=True)
             writer.finish()
             # A shard has a part, and the next one would go on from it.
             leave(writer, found.spec, found.programs, None if asked.shard else asked.folder)

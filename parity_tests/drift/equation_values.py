@@ -89,10 +89,8 @@ def run(program: Program, side: Side, order: Rerun) -> EquationResults:
     if order.equations == "none" and not (order.barriers or order.as_arguments):
         if order.xla:
             result = staging.compiled(jitted, order.xla, *args, **kwargs)(*args, **kwargs)
-        else:
-            result = jitted(
-                *args, **kwargs
-            )  # as the user calls it; what JAX takes is not told apart
+        else:  # as the user calls it; what JAX takes is not told apart
+            result = jitted(*args, **kwargs)
         return EquationResults(Result.read(result).arrays, (), EquationValues(), staging.seconds)
     traced = staging.traced(jitted, *args, **kwargs)
     results = _Results(order)

@@ -186,7 +186,6 @@ def _no_array(program: Program, question: CulpritQuestion, read: Hazard) -> Culp
         question=question,
         verdict="could not compare",
         reasons=(f"no array is the culprit: {_read(read)}",),
-        arrays=(),
         candidates=0,
         variants=0,
     )

@@ -89,7 +89,7 @@ class InliningTimer:
         built: dict[Inlined, _BuiltVariant] = {}
         for number, each in enumerate(wanted):
             self._tell(number, len(wanted), f"compiling, {_named(each)}")
-            built[each] = self._variant(each)
+            built[each] = self._once.get(each) or self._build(each)
         variants = counted(len(built), "variant")
         limit = HOPELESS * self._question.compile_factor * built[NOTHING].seconds
         self._once |= {each: v for each, v in built.items() if v.seconds > limit}
@@ -123,9 +123,6 @@ class InliningTimer:
         self._tell(0, 0, "compiling with a preamble")
         self._once[PREAMBLE] = self._build(PREAMBLE)
         return self._once[PREAMBLE].figures != self._nothing
-
-    def _variant(self, inlined: Inlined) -> _BuiltVariant:
-        return self._once.get(inlined) or self._build(inlined)
 
     def _build(self, inlined: Inlined) -> _BuiltVariant:
         stages: list[Any] = []

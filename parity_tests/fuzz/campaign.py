@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -171,13 +170,6 @@ def _options(sides: Sequence[Side], timeout: float) -> CampaignOptions:
     return CampaignOptions(sides=tuple(sides), timeout=timeout, steady_calls=0)
 
 
-@contextmanager
-def _written(recipes: Mapping[str, Recipe]) -> Iterator[list[str]]:
-    """Write programs to a module for the time of a block; yield their targets."""
-    with temporary_folder("fuzz-") as folder:
-        yield _targets(recipes, folder / "generated.py")
-
-
 def _targets(recipes: Mapping[str, Recipe], file: Path) -> list[str]:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(rendering.module(recipes))
@@ -226,8 +218,8 @@ def _smallest(
 
     def first_shown(tried: Sequence[Recipe]) -> Recipe | None:
         names = {f"candidate_{number}": each for number, each in enumerate(tried)}
-        with _written(names) as targets:
-            found = first_alike(targets)
+        with temporary_folder("fuzz-") as folder:
+            found = first_alike(_targets(names, folder / "generated.py"))
         return None if found is None else names[found]
 
     return smallest(

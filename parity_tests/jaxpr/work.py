@@ -27,17 +27,20 @@ from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
 
-# They move, relabel or repeat elements, which a fusion does at no cost.
-MOVING = frozenset(
+# They move or relabel elements, which a fusion does at no cost.
+TRIVIAL = frozenset(
     {
-        "bitcast_convert_type", "broadcast_in_dim", "broadcast_to", "concatenate",
-        "convert_element_type", "copy", "copy_p", "device_put", "dynamic_slice", "empty2",
-        "expand_dims", "gather", "imag", "iota", "name", "pad", "pvary", "random_clone",
-        "random_unwrap", "random_wrap", "real", "reshape", "reshard", "rev", "select_n",
-        "sharding_constraint", "slice", "split", "squeeze", "stack", "stop_gradient", "tile",
-        "transpose", "unstack",
+        "bitcast_convert_type", "broadcast_in_dim", "convert_element_type", "copy", "copy_p",
+        "device_put", "expand_dims", "name", "pvary", "reshape", "reshard", "sharding_constraint",
+        "slice", "squeeze", "stop_gradient",
     }
 )  # fmt: skip
+# As these, or they repeat or join elements, or take some of them.
+MOVING = TRIVIAL | {
+    "broadcast_to", "concatenate", "dynamic_slice", "empty2", "gather", "imag", "iota", "pad",
+    "random_clone", "random_unwrap", "random_wrap", "real", "rev", "select_n", "split", "stack",
+    "tile", "transpose", "unstack",
+}  # fmt: skip
 
 # Operations for each element of the results.
 _PER_RESULT = {
@@ -129,15 +132,6 @@ def _shape(atom: Any) -> tuple[int, ...]:
 def _size(atoms: Any) -> int:
     return sum(math.prod(_shape(atom)) for atom in atoms)
 
-
-# They move or relabel elements, which a fusion does at no cost.
-TRIVIAL = frozenset(
-    {
-        "bitcast_convert_type", "broadcast_in_dim", "convert_element_type", "copy", "copy_p",
-        "device_put", "expand_dims", "name", "pvary", "reshape", "reshard", "sharding_constraint",
-        "slice", "squeeze", "stop_gradient",
-    }
-)  # fmt: skip
 
 # XLA looks into none of them: LAPACK's work on a CPU, and loops elsewhere; Python, and other code.
 _NEVER_FOLDED = frozenset({*_PER_COLUMN, "ffi_call", "optimization_barrier", "pure_callback"})

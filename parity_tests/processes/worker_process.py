@@ -218,25 +218,21 @@ class Worker:
         done = []
         for line in whole.decode().split("\n")[:-1]:
             event, what = line.split(maxsplit=1)
-            if event == "staging":
-                hear(float(what))
-                continue
-            if event == "stage":
-                self.stage = what
-                continue
-            if event == "spent":
-                self.is_spent = True
-                continue
-            if event == "changed":
-                self.is_changed = True
-                continue
-            if event == "step":
-                self.step = Step.model_validate_json(what)
-                continue
-            self._last = time.monotonic()
-            self.stage, self.has_started = "import", True
-            if event == "done":
-                done.append(int(what))
+            match event:
+                case "staging":
+                    hear(float(what))
+                case "stage":
+                    self.stage = what
+                case "spent":
+                    self.is_spent = True
+                case "changed":
+                    self.is_changed = True
+                case "step":
+                    self.step = Step.model_validate_json(what)
+                case _:
+                    self._last = time.monotonic()
+                    self.stage, self.has_started = "import", True
+                    done += [int(what)] if event == "done" else []
         return done
 
     def lost(self, limits: Limits) -> Lost | None:

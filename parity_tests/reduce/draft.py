@@ -137,6 +137,8 @@ FUNCTIONS = {
     "unstack": "lax.unstack",
 }
 OF_SEQUENCES = frozenset({"device_put", "stack"})  # of these, those that take their operands in one
+# Written as the functions of `jax.lax` that make the body of the update themselves.
+SCATTERS = frozenset({"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
 CALLS = frozenset({"jit", "checkpoint", "custom_jvp_call", "custom_vjp_call"})
 _DRAFT = TypeAdapter(Draft)
 

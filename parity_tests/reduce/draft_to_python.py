@@ -20,6 +20,7 @@ from parity_tests.reduce.draft import (
     CALLS,
     FUNCTIONS,
     OF_SEQUENCES,
+    SCATTERS,
     Array,
     Atom,
     Body,
@@ -46,13 +47,6 @@ _LAX = frozenset(
         "pow", "rem", "rsqrt", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh",
     }
 )  # fmt: skip
-_SCATTERS = {
-    "scatter": "scatter",
-    "scatter-add": "scatter_add",
-    "scatter-mul": "scatter_mul",
-    "scatter-min": "scatter_min",
-    "scatter-max": "scatter_max",
-}
 
 
 class ProgramText:
@@ -207,8 +201,8 @@ class ProgramText:
     def _first_order(self, equation: Equation) -> str:
         name, operands = equation.primitive, [self._atom(each) for each in equation.operands]
         params = dict(equation.params)
-        if name in _SCATTERS:
-            return f"lax.{_SCATTERS[name]}({', '.join([*operands, *_keywords(params)])})"
+        if name in SCATTERS:
+            return f"lax.{name.replace('-', '_')}({', '.join([*operands, *_keywords(params)])})"
         if name in _LAX and all(value == "None" for value in params.values()):
             return f"lax.{name}({', '.join(operands)})"
         if name in FUNCTIONS:

@@ -20,7 +20,7 @@ from parity_tests.jax_defaults import jax_defaults, with_64_bits
 from parity_tests.jaxpr.bodies import Call, Cond, LinearSolve, Scan, While, inner, structure_of
 from parity_tests.jaxpr.interpreter import evaluate
 from parity_tests.program import Program
-from parity_tests.reduce.draft import FUNCTIONS, Atom, Body, Draft, Equation, Var
+from parity_tests.reduce.draft import FUNCTIONS, SCATTERS, Atom, Body, Draft, Equation, Var
 from parity_tests.reduce.held_values import CannotReadError, HeldArrays, HeldValues
 from parity_tests.reduce.python_literals import UnwritableError, source_of
 
@@ -32,7 +32,6 @@ _WRITTEN_AS = {
     **dict.fromkeys(("closed_call", "core_call", "eval_jaxpr"), "jit"),
     "remat2": "checkpoint",
 }
-_SCATTERS = frozenset({"scatter", "scatter-add", "scatter-mul", "scatter-min", "scatter-max"})
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ def _first_order(made: Equation, equation: Any) -> Equation:
         if any(params["devices"]) or any(params["srcs"]):
             raise UnwritableError("its device")
         params = {}
-    if made.primitive in _SCATTERS:
+    if made.primitive in SCATTERS:
         # Written with the function of `jax.lax`, that makes the body of the update itself.
         params = {k: v for k, v in params.items() if not k.startswith("update_")}
     texts = []
