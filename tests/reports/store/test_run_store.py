@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from collections import deque
+from contextlib import closing
 
 import pytest
 
@@ -135,15 +136,19 @@ def test_runs_are_found_by_number_and_from_the_last(path, rich):
             reading.find_run(path, unknown)
 
 
+def execute(path, statement):
+    """Change a store by hand."""
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(statement)
+
+
 # -- versions --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [1, 6, 9])
 def test_a_store_of_another_version_is_refused_and_stays_as_it_is(path, rich, version):
     store(path, rich)
-    with sqlite3.connect(path) as connection:
-        connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
+    execute(path, f"PRAGMA user_version = {version}")
     before = path.read_bytes()
     for use in (reading.list_runs, writing.check_store):
         with pytest.raises(StoreError, match=f"runs.db': it has version {version}, .*; use the co"):
@@ -161,29 +166,24 @@ def test_a_store_of_another_version_is_refused_and_stays_as_it_is(path, rich, ve
 )
 def test_a_store_whose_version_is_not_of_its_tables_is_refused(path, rich, version, what):
     store(path, rich)
-    with sqlite3.connect(path) as connection:
-        connection.execute(f"PRAGMA user_version = {version}")
-    connection.close()
+    execute(path, f"PRAGMA user_version = {version}")
     for use in (reading.list_runs, lambda path: writing.begun(path, begin(rich)).__enter__()):
         with pytest.raises(StoreError, match=f"{what}.*; something else has written to it"):
             use(path)
-    with sqlite3.connect(path) as connection:
+    with closing(sqlite3.connect(path)) as connection:
         assert database.version_of(connection) == version
-    connection.close()
 
 
 def test_a_writer_stops_when_another_constparity_has_changed_its_store(path, rich):
     with writing.begun(path, begin(rich)) as writer:
-        with sqlite3.connect(path) as connection:
-            connection.execute("PRAGMA user_version = 9")
+        execute(path, "PRAGMA user_version = 9")
         with pytest.raises(StoreError, match="has made it version 9 in the meantime"):
             writer.put(0, rich.programs[0])
 
 
 def test_rows_of_another_schema_are_refused(path, rich):
     store(path, rich)
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE runs SET schema_version = 5")
+    execute(path, "UPDATE runs SET schema_version = 5")
     with pytest.raises(StoreError, match=r"run 1 has rows of schema 5, and this .* reads 4"):
         reading.load_run(path, "1")
 
@@ -201,9 +201,7 @@ def test_a_file_that_is_no_database_is_named_and_stays(path):
 
 
 def test_a_database_of_another_program_is_named_and_stays(path):
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE theirs (a INTEGER)")
-    connection.close()
+    execute(path, "CREATE TABLE theirs (a INTEGER)")
     before = path.read_bytes()
     for use in (reading.list_runs, writing.check_store):
         with pytest.raises(StoreError, match="it is a database of another program"):
@@ -227,8 +225,7 @@ def test_an_empty_file_becomes_a_store(path, rich):
 
 def test_a_damaged_page_is_told_and_other_runs_are_loaded(path, rich):
     store(path, rich)
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE rows SET row = substr(row, 1, 40) WHERE place = 2")
+    execute(path, "UPDATE rows SET row = substr(row, 1, 40) WHERE place = 2")
     with pytest.raises(StoreError, match=r"run 1 is damaged in it \(.*incomplete.*\); load"):
         reading.load_run(path, "1")
     content = bytearray(path.read_bytes())
