@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from parity_tests.advice import advice
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.found import SettingsFound
 from parity_tests.evidence.records import log
-from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.one_question import Asking, ask_all
@@ -24,7 +23,7 @@ from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, SettingsAtImport
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.context import Context
-from reports.rows import TooLate
+from reports.rows import Observation, TooLate
 
 _SETS = "sets the environment variable "
 _READ_AT_START = tuple(f"{_SETS}{name}" for name in ("XLA_FLAGS", "LIBTPU_", "JAX_"))
@@ -40,10 +39,10 @@ def with_late_settings(drafts: Sequence[RowDraft], context: Context) -> list[Row
     of_module: dict[str, list[int]] = {}
     for number, draft in enumerate(drafts):
         if draft.findings.observed:
-            of_module.setdefault(_module(context.job(number).target), []).append(number)
+            of_module.setdefault(module_of(context.job(number).target), []).append(number)
     found = list(drafts)
     for module, numbers in of_module.items():
-        if not any(_may_be_late(drafts[number].findings) for number in numbers):
+        if not any(may_be_late(drafts[number].findings.observed) for number in numbers):
             continue
         what = "imported before JAX starts and after it, for what it sets"
         context.progress(0, 0, f"{module}: {what}")
@@ -59,18 +58,20 @@ def with_late_settings(drafts: Sequence[RowDraft], context: Context) -> list[Row
     return found
 
 
-def _module(target: str) -> str:
+def module_of(target: str) -> str:
+    """Return the module or the file of a target of one program."""
     return target.rpartition(":")[0]
 
 
-def _may_be_late(findings: Findings) -> bool:
+def may_be_late(observed: Iterable[Observation]) -> bool:
+    """Say whether the import of a module failed, or sets what JAX reads when it starts."""
     return any(
         (each.failure is not None and each.failure.stage == "import")
         or any(
             text.startswith("the import of ") and any(name in text for name in _READ_AT_START)
             for text in each.changed_process
         )
-        for each in findings.observed
+        for each in observed
     )
 
 
@@ -88,14 +89,15 @@ def _asked(job: Job, files: CampaignFiles, limits: Limits) -> TooLate | None:
     differences = tuple(_differences(alone, late))
     if not differences:
         return None
+    module = module_of(job.target)
     what = (
-        f"the import of {_module(job.target)} sets what JAX reads when it starts, and constparity "
+        f"the import of {module} sets what JAX reads when it starts, and constparity "
         f"starts JAX before the import: run by itself, {', '.join(differences)}"
     )
     variables = dict(sorted(_to_set(alone, late).items()))
     assigned = " ".join(f"{name}={value.strip()!r}" for name, value in variables.items())
-    target = shlex.quote(_module(job.target))
-    return TooLate(what=what, action=advice("late setting", assigned=assigned, target=target))
+    told = advice("late setting", assigned=assigned, target=shlex.quote(module))
+    return TooLate(what=what, action=told)
 
 
 def _differences(alone: SettingsFound, late: SettingsFound) -> Iterator[str]:

@@ -63,18 +63,34 @@ def calls_back(x):
     return jax.pure_callback(from_a_file, x, x)
 """
 
+SETS = """
+import os
+os.environ["{variable}"] = "--xla_cpu_enable_fast_math=true"
+
+import jax.numpy as jnp
+from parity_tests import program
+
+@program(args=(jnp.ones(64),))
+def sets_at_import(x):
+    return x + 1
+"""
+
 
 def run_on(file, **options):
     said = []
     options = {"sides": SIDES, "steady_calls": 0, **options}
-    result = run.run([str(file)], CampaignOptions(**options), announce=said.append)
+    targets = [str(file), str(file.with_name("sets.py"))]
+    result = run.run(targets, CampaignOptions(**options), announce=said.append)
     return result, said
 
 
 def written(folder, **given):
     file = folder / "model.py"
-    known = {"name": "renamed", "factor": 2.0, "fun": "sin", "hazard": 1.0}
-    file.write_text(PROGRAMS.format(**known | given))
+    known = {
+        "name": "renamed", "factor": 2.0, "fun": "sin", "hazard": 1.0, "variable": "OF_MY_OWN",
+    } | given  # fmt: skip
+    file.write_text(PROGRAMS.format(**known))
+    (folder / "sets.py").write_text(SETS.format(**known))
     return file
 
 
@@ -92,6 +108,7 @@ def later(kept):
     path, _ = kept
     changed = {
         "name": "new_name", "factor": 3.0, "fun": "cos", "hazard": "np.ones(64, np.float32)",
+        "variable": "XLA_FLAGS",
     }  # fmt: skip
     result, said = run_on(written(path.parent, **changed), only_changed=path)
     (path.parent / "later.json").write_text(json_file.render(result))
@@ -111,10 +128,12 @@ def test_what_changed_in_its_numbers_values_or_hazards_runs_and_the_rest_is_take
         "other_function": "",
         "several_jits": "",
         "calls_back": "",
+        "sets_at_import": "",
     }
-    assert said == [f"1 of 9 programs unchanged since {created} ({path})"]
+    assert after.programs[-1].verdict == "could not compare"
+    assert said == [f"1 of 10 programs unchanged since {created} ({path})"]
     assert after.provenance == (
-        f"the verdicts of 1 of 9 programs were taken over: they are unchanged since {created}; "
+        f"the verdicts of 1 of 10 programs were taken over: they are unchanged since {created}; "
         "their times were not measured",
     )
 
@@ -135,10 +154,10 @@ def test_a_verdict_is_taken_over_whole_but_for_times_and_lines_of_a_file_that_ch
 def test_a_row_that_was_taken_over_is_taken_over_again_from_where_it_was_measured(kept, later):
     (_, before), (path, after, _) = kept, later
     again, said = run_on(path.parent / "model.py", only_changed=path)
-    assert said == [f"7 of 9 programs unchanged since {after.created} ({path})"]
+    assert said == [f"7 of 10 programs unchanged since {after.created} ({path})"]
     assert {row.name: row.taken_from for row in again.programs} == {
         row.name: row.taken_from or after.created for row in after.programs
-    } | {"several_jits": "", "calls_back": ""}
+    } | {"several_jits": "", "calls_back": "", "sets_at_import": ""}
     assert again.programs[0].taken_from == before.created
 
 
