@@ -128,8 +128,9 @@ def _measured_otherwise(kept: Campaign, environment: Environment, options: Campa
 def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
     """Say whether the verdict of a row may be that of an unchanged program.
 
-    A program that failed met perhaps a limit, and one that does not repeat itself had bad luck. One
-    that calls Python back reads what no number has: a file, a variable of the environment.
+    A program that failed met perhaps a limit, as did a search that found no cause of its drift, and
+    one that does not repeat itself had bad luck. One that calls Python back reads what no number
+    has: a file, a variable of the environment.
 
     Example::
 
@@ -140,6 +141,8 @@ def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
     if any(each.failure or not _is_numbered(each) for each in row.observations):
         return False
     if row.too_late or row.flip.outcome in ("could not compare", "not repeatable"):
+        return False
+    if any(each.cause == "not attributed" for each in row.drift):
         return False
     told = [each for each in row.flip.reasons if each.kind != "hazard"]
     if any(each.kind == "time" and each.outcome != "safe" for each in told):

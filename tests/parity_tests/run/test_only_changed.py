@@ -10,7 +10,7 @@ from parity_tests.run.context import Context
 from parity_tests.run.only_changed import may_be_taken_over, unchanged_since
 from parity_tests.run.options import CampaignOptions
 from reports.output import json_file
-from reports.rows import FlipReason
+from reports.rows import DriftAttribution, FlipReason
 
 SIDES = ("jax-legacy", "jax-simplified")
 PROGRAMS = """
@@ -239,6 +239,18 @@ def test_a_verdict_that_rests_on_a_time_or_tells_lines_that_may_have_moved_is_fo
     program = Listed(name=row.name, target=row.target, source=row.source, digest=digest)
     known = row.model_copy(update={"flip": flip, "digest": "same"})
     assert may_be_taken_over(known, program) == is_taken
+
+
+@pytest.mark.parametrize(
+    ("cause", "is_taken"), [("constant folding", True), ("not attributed", False)]
+)
+def test_a_drift_whose_cause_was_not_found_is_looked_into_again(kept, cause, is_taken):
+    """Its time was over perhaps, and a bug is *explained* until it is found."""
+    _, campaign = kept
+    row = campaign.programs[0]
+    drift = DriftAttribution(left=SIDES[0], right=SIDES[1], cause=cause, evidence="")
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=row.digest)
+    assert may_be_taken_over(row.model_copy(update={"drift": (drift,)}), program) == is_taken
 
 
 def test_a_program_with_an_argument_whose_contents_were_not_read_runs_again(kept):
