@@ -184,7 +184,8 @@ class OwnJit:
 
         mesh = context_mesh()
 
-        def placed(sharding: Any, part: Any) -> Any:
+        def placed(stated: Any, part: Any) -> Any:
+            sharding = sharding_in(stated)
             if isinstance(sharding, PartitionSpec):
                 sharding = NamedSharding(mesh, sharding) if mesh and not mesh.empty else None
             return do(sharding, part)
@@ -389,12 +390,26 @@ def _is_given(value: Any) -> bool:
 
 
 def _shardings(info: Any, end: str) -> Any:
-    """Return the shardings at one end; None where there are none, or layouts beside them."""
+    """Return the shardings at one end, in a `Format` where a layout is beside; None if none are."""
     import jax
+    from jax.experimental.layout import Format
 
     leaves = attribute(info, f"{end}_shardings_leaves")
     layouts = attribute(info, f"{end}_layouts_leaves")
     given = [None if type(leaf).__name__ == "UnspecifiedValue" else leaf for leaf in leaves]
-    if all(leaf is None for leaf in given) or any(layout is not None for layout in layouts):
+    if any(layout is not None for layout in layouts):
+        pairs = zip(layouts, given, strict=True)
+        given = [Format(*each) if each[0] is not None else each[1] for each in pairs]
+    if all(leaf is None for leaf in given):
         return None
     return jax.tree.unflatten(attribute(info, f"{end}_shardings_treedef"), given)
+
+
+def sharding_in(stated: Any) -> Any:
+    """Return the sharding that an option of `jax.jit` states, of a `Format` beside a layout.
+
+    Example::
+
+        sharding_in(Format(layout, sharding)) is sharding_in(sharding)
+    """
+    return getattr(stated, "sharding", stated)

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.experimental.layout import Format, Layout
 from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from jax.sharding import PartitionSpec as P
 
@@ -30,6 +31,18 @@ def test_options_are_read_off_a_jitted_function(jit):
     assert found["out_shardings"] == sharding
     assert "in_shardings" not in found
     assert jax.jit(power, **found)(jnp.arange(4.0), 2).shape == (4,)
+
+
+@pytest.mark.parametrize("jit", [jax.jit, functools.partial(engine.jit, constants="simplified")])
+def test_a_layout_stands_in_a_format_with_the_sharding_beside_it(jit):
+    one = SingleDeviceSharding(jax.devices()[0])
+    columns = Format(Layout((1, 0)), one)
+    jitted = jit(lambda x, y: (x, y), in_shardings=(columns, one), out_shardings=columns)
+    found = options_of(jitted)
+    assert (found["in_shardings"], found["out_shardings"]) == ((columns, one), columns)
+    assert options_of(jit(power, **found)) == found
+    matrix = np.ones((2, 3))
+    assert OwnJit.of(jitted, (matrix, X), {}).leaves() == [(matrix, one), (X, one)]
 
 
 def test_a_function_that_is_not_jitted_has_none():

@@ -19,6 +19,7 @@ from parity_tests.observe.hazards.traced_program import (
     is_committed,
     named,
 )
+from parity_tests.own_jit import sharding_in
 from reports.rows import Hazard
 
 
@@ -110,7 +111,7 @@ def abstract_meshes(arguments: Sequence[Any], options: Mapping[str, Any]) -> lis
     """
     stated = [getattr(each, "sharding", None) for each in arguments]
     for name in ("in_shardings", "out_shardings"):
-        stated += jax.tree.leaves(options.get(name))
+        stated += map(sharding_in, jax.tree.leaves(options.get(name)))
     meshes = [getattr(each, "mesh", None) for each in stated]
     return [each for each in meshes if isinstance(each, AbstractMesh)]
 
@@ -190,7 +191,8 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
 def _of_outputs(traced: TracedProgram) -> list[Any]:
     """Return what its jit states of outputs, None where it leaves one open; [] without outputs."""
     stated = traced.options.get("out_shardings") if inner(traced.closed).outvars else ()
-    return jax.tree.leaves(stated, is_leaf=lambda each: each is None)
+    leaves = jax.tree.leaves(stated, is_leaf=lambda each: each is None)
+    return [sharding_in(each) for each in leaves]
 
 
 def _is_stated(option: Any) -> bool:

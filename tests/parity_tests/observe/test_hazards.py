@@ -12,6 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.experimental.layout import Format, Layout
+from jax.sharding import SingleDeviceSharding
 from program_files import script_file
 
 from parity_tests.observe import hazards
@@ -312,6 +314,15 @@ def test_the_flag_of_the_process_is_left_as_it_was():
     before = jax.config.jax_use_simplified_jaxpr_constants
     detect(lambda x: x + TABLE, 1.0)
     assert jax.config.jax_use_simplified_jaxpr_constants == before
+
+
+def test_a_sharding_is_stated_with_a_layout_as_well():
+    first, second = map(SingleDeviceSharding, jax.devices()[:2])
+    table = jax.device_put(np.ones((8, 8), np.float32), first)
+    for end in ("in_shardings", "out_shardings"):
+        for stated, found in ((first, []), (second, [DEVICES])):
+            option = {end: Format(Layout((1, 0)), stated)}
+            assert kinds(jax.jit(lambda x: x * table, **option), np.ones((8, 8))) == found
 
 
 def test_a_static_argument_does_not_hide_a_donated_one():
