@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from parity_tests.advice import advice
 from parity_tests.evidence.folder_layout import CampaignFiles
 from parity_tests.evidence.found import SettingsFound
-from parity_tests.evidence.records import log
+from parity_tests.evidence.records import Recorded, log
 from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.one_question import Asking, ask_all
@@ -23,7 +23,7 @@ from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, SettingsAtImport
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.context import Context
-from reports.rows import Observation, TooLate
+from reports.rows import Observation, Side, TooLate
 
 _SETS = "sets the environment variable "
 _READ_AT_START = tuple(f"{_SETS}{name}" for name in ("XLA_FLAGS", "LIBTPU_", "JAX_"))
@@ -42,12 +42,13 @@ def with_late_settings(drafts: Sequence[RowDraft], context: Context) -> list[Row
             of_module.setdefault(module_of(context.job(number).target), []).append(number)
     found = list(drafts)
     for module, numbers in of_module.items():
-        if not any(may_be_late(drafts[number].findings.observed) for number in numbers):
+        observed = (each for number in numbers for each in drafts[number].findings.observed)
+        if not any(map(_may_be_late, observed)):
             continue
         what = "imported before JAX starts and after it, for what it sets"
         context.progress(0, 0, f"{module}: {what}")
         try:
-            late = _asked(context.job(numbers[0]), context.files, context.options.limits)
+            late = set_too_late(context.job(numbers[0]), context.files, context.options.limits)
         except OSError as error:  # the folder is full, or went away
             note_refusal(error)
             log.warning("constparity: what an import sets was not looked into (%s)", error)
@@ -63,19 +64,26 @@ def module_of(target: str) -> str:
     return target.rpartition(":")[0]
 
 
-def may_be_late(observed: Iterable[Observation]) -> bool:
-    """Say whether the import of a module failed, or sets what JAX reads when it starts."""
-    return any(
-        (each.failure is not None and each.failure.stage == "import")
-        or any(
-            text.startswith("the import of ") and any(name in text for name in _READ_AT_START)
-            for text in each.changed_process
-        )
-        for each in observed
+def modules_maybe_late(
+    jobs: Iterable[Job], records: Mapping[tuple[int, Side], Recorded]
+) -> dict[str, Job]:
+    """Return the modules whose imports may set something too late, each with one of its jobs.
+
+    The first program of a module in a process says what its import sets.
+    """
+    late = {number for (number, _), each in records.items() if _may_be_late(each.observation)}
+    return {module_of(job.target): job for job in jobs if job.number in late}
+
+
+def _may_be_late(observation: Observation) -> bool:
+    failure = observation.failure
+    return (failure is not None and failure.stage == "import") or any(
+        text.startswith("the import of ") and any(name in text for name in _READ_AT_START)
+        for text in observation.changed_process
     )
 
 
-def _asked(job: Job, files: CampaignFiles, limits: Limits) -> TooLate | None:
+def set_too_late(job: Job, files: CampaignFiles, limits: Limits) -> TooLate | None:
     """Import the module of a job before JAX starts and after it, and compare what JAX is set to."""
     asked = []
     for jax_first in (False, True):

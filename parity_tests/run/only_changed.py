@@ -17,7 +17,7 @@ from parity_tests.processes.side_runs import run_sides
 from parity_tests.run.collection import Collected
 from parity_tests.run.context import Context
 from parity_tests.run.folder import setup_of
-from parity_tests.run.late_settings import may_be_late, module_of
+from parity_tests.run.late_settings import module_of, modules_maybe_late
 from parity_tests.run.options import CampaignOptions, side_with_hazards
 from parity_tests.run.provenance import differing, other_settings
 from reports.rows import Campaign, Environment, Observation, ProgramRow, Side
@@ -64,16 +64,7 @@ def unchanged_since(kept: Path, context: Context) -> dict[str, ProgramRow]:
     how = setup_of(options).model_copy(update={"proves": True, "hazards_on": detects})
     folder = context.files.numbers
     records = run_sides(jobs, options.sides, folder, how, progress=context.progress)
-    # The first program of a module in a process says what its import sets.
-    late = {
-        module_of(job.target)
-        for job in jobs
-        if may_be_late(
-            records[key].observation
-            for side in options.sides
-            if (key := (job.number, side)) in records
-        )
-    }
+    late = modules_maybe_late(jobs, records)
     taken = {}
     for job in jobs:
         sides = {

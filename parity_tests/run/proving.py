@@ -11,7 +11,7 @@ from typing import Any
 
 from parity_tests.advice import advice
 from parity_tests.evidence import values
-from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedSteps
 from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
@@ -47,6 +47,7 @@ from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.asking_for_hazards import detect_alone, hazards_told
 from parity_tests.run.collection import collect, with_sides_that_run
+from parity_tests.run.late_settings import module_of, modules_maybe_late, set_too_late
 from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
 from reports.rows import Environment, Failure, Observation, ProgramRow, Side, now
 from reports.rows.claims import Answer, Claim, Evaluated, answer_of
@@ -86,6 +87,10 @@ def prove(
         detects = side_with_hazards(options)
         how = options.model_copy(update={"proves": True, "hazards_on": detects})
         recorded = run_sides(collected.jobs, (before, after), folder, how, progress=progress)
+        late = {
+            module: set_too_late(job, CampaignFiles(folder), options.limits)
+            for module, job in modules_maybe_late(collected.jobs, recorded).items()
+        }
         programs = []
         for number, listed in enumerate(collected.programs):
             found = {
@@ -103,6 +108,9 @@ def prove(
                     types=(_types(found[before]), _types(found[after])),
                 )  # fmt: skip
                 row = asked.looked_into(row)
+            if is_late := late.get(module_of(listed.target)):
+                told = f"{is_late.what}; {is_late.action}"
+                row = row.model_copy(update={"reservations": (*row.reservations, told)})
             programs.append(row)
         return Proofs(
             created=now(),
@@ -365,9 +373,10 @@ def prove_first(
 ) -> ProvedFirst:
     """Prove programs on stock JAX's two sides, and make rows of those that need not run.
 
-    These are proved, one jitted function each, and no run tells more of their hazards. Targets that
-    `lowers` leaves out are numbered by their jaxprs, where these tell. Nothing is compiled or
-    called; what `folder` has of before is not numbered again. Raises what `prove` raises.
+    These are proved, one jitted function each, and no run tells more of their hazards or of what
+    their modules set too late. Targets that `lowers` leaves out are numbered by their jaxprs, where
+    these tell. Nothing is compiled or called; what `folder` has of before is not numbered again.
+    Raises what `prove` raises.
 
     Example::
 
@@ -383,9 +392,11 @@ def prove_first(
     # Its own trace shows the hazards, where nothing is timed.
     how = options.model_copy(update={"proves": True, "hazards_on": PROVED_ON[1], "steady_calls": 0})
     recorded = run_sides(jobs, PROVED_ON, folder, how, progress=progress)
-    rows = {}
+    late, rows = modules_maybe_late(jobs, recorded), {}
     for number, listed in enumerate(collected.programs):
         before, after = (recorded.get((number, side)) for side in PROVED_ON)
+        if module_of(listed.target) in late:
+            continue
         if before and after and (row := _row_without_run(listed, before, after)):
             rows[listed.target] = row
     return ProvedFirst(collected.environment, rows)

@@ -7,6 +7,7 @@ from parity_tests.evidence.saved import Saved
 from parity_tests.run import run
 from parity_tests.run.compare_saved import compare
 from parity_tests.run.options import CampaignOptions
+from parity_tests.run.proving import prove, prove_first
 from reports.rows import answer_of
 
 SIDES = ("jax-legacy", "jax-simplified")
@@ -46,10 +47,21 @@ def test_flags_that_an_import_sets_too_late_are_told_with_what_to_do(live):
         assert "today" not in " ".join(each.what for each in row.flip.reasons)
 
 
-def test_with_the_variable_set_the_programs_are_compared(monkeypatch):
+def test_what_is_proved_with_other_settings_has_a_reservation(tmp_path):
+    target = f"{program_file('trust/sets_devices')}:works_with_one"
+    [proved] = prove([target], OPTIONS).programs
+    assert proved.answer == "proved"
+    assert "run by itself, it has 3 devices (here 1)" in proved.reservations[-1]
+    assert VARIABLE in proved.reservations[-1]
+    assert not prove_first([target], OPTIONS, tmp_path).rows
+
+
+def test_with_the_variable_set_the_programs_are_compared(monkeypatch, tmp_path):
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=3")
     found = {row.name: answer_of(row.flip) for row in rows("sets_devices")}
     assert found == {"wants_three_devices": "yes", "works_with_one": "yes"}
+    target = f"{program_file('trust/sets_devices')}:works_with_one"
+    assert prove_first([target], OPTIONS, tmp_path).rows.keys() == {target}
 
 
 def test_an_import_that_raises_because_jax_has_started_is_told(monkeypatch):
