@@ -9,6 +9,7 @@ each refusal is noted, and whoever runs a task asks for them at its end.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,11 +62,14 @@ def finished_before(files: ProgramFiles, job: Job, side: Side) -> Recorded | Non
 def leaving(files: ProcessFiles) -> Iterator[None]:
     """Leave files of a program that ran; where the folder does not take them, end the process.
 
-    That is no failure of the program, so its parent is told the reason.
+    That is no failure of the program, so its parent is told the reason. A program that has closed
+    the descriptors of its process, or used them up, has ended it by itself.
     """
     try:
         yield
     except OSError as error:
+        if error.errno in (errno.EBADF, errno.EMFILE):
+            raise
         with contextlib.suppress(OSError):
             write(files.not_kept, str(error))
         os._exit(os.EX_IOERR)

@@ -1,15 +1,17 @@
 """What a campaign keeps is believed where its digest is right."""
 
+import errno
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from parity_tests.evidence import digests, values
-from parity_tests.evidence.folder_layout import truth_files
+from parity_tests.evidence.folder_layout import ProcessFiles, truth_files
 from parity_tests.evidence.records import truth_of
 from parity_tests.evidence.values import Value
-from parity_tests.processes.kept_files import keep, kept
+from parity_tests.processes.kept_files import keep, kept, leaving, why_not_kept
 from parity_tests.processes.protocol import write
 
 
@@ -30,6 +32,17 @@ def test_what_is_damaged_is_missing_and_said(tmp_path, caplog):
     keep(file, "the cause")
     (tmp_path / "drift.json.sha256").unlink()
     assert kept(file) is None
+
+
+@pytest.mark.parametrize("number", [errno.EBADF, errno.EMFILE])
+def test_a_program_that_took_its_process_the_descriptors_is_no_full_folder(
+    tmp_path, monkeypatch, number
+):
+    monkeypatch.setattr(os, "_exit", lambda status: pytest.fail(f"it ended with {status}"))
+    files = ProcessFiles(tmp_path)
+    with pytest.raises(OSError, match=os.strerror(number)), leaving(files):
+        raise OSError(number, os.strerror(number))
+    assert why_not_kept(files) == ""
 
 
 def test_a_damaged_truth_is_none(tmp_path, caplog):
