@@ -7,7 +7,7 @@ news of the program. Traces, lowerings, compilations and calls of the program st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Any, cast
 
@@ -35,9 +35,15 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+# Of these, what only logs.
+LOGS = ("jax_explain_cache_misses", "jax_log_compiles")
+
+
 @contextmanager
-def jax_defaults() -> Iterator[None]:
+def jax_defaults(names: Iterable[str] = _DEFAULTS) -> Iterator[None]:
     """Hold JAX's settings at their defaults in this thread, whatever the user's; also a decorator.
+
+    `names` are those that are held.
 
     Example::
 
@@ -50,9 +56,9 @@ def jax_defaults() -> Iterator[None]:
     # Where nothing is set nothing is held: this is asked for every array that is read.
     # JAX before 0.8.0 does not have all of them.
     users = [
-        (name, default)
-        for name, default in _DEFAULTS.items()
-        if getattr(config, name, None) not in (None, default)
+        (name, _DEFAULTS[name])
+        for name in names
+        if getattr(config, name, None) not in (None, _DEFAULTS[name])
     ]
     with ExitStack() as stack:
         for name, default in users:

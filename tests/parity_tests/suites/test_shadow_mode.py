@@ -190,6 +190,18 @@ def test_a_failing_test_is_told_that_its_programs_ran_twice(suite):
     assert run.output.count("a test that counts these may fail by that alone") == 1
 
 
+def test_what_jax_logs_of_a_program_is_logged_of_the_side_that_the_test_sees(suite):
+    tests = """
+    def test_logs(caplog):
+        with jax.log_compiles():
+            jax.jit(lambda x: x * TABLE)(2.0)
+        assert caplog.text.count("Finished XLA compilation") == 1
+    """
+    run = suite.write(tests).run("--constparity=both")
+    assert run.outcomes == {"passed": 1}, run.output
+    assert "1 program of 1 test ran on both pipelines" in run.output
+
+
 def test_a_failing_test_is_told_that_executables_are_shared(suite):
     tests = """
     def test_compiles_each(caplog):
