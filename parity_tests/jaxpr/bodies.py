@@ -342,15 +342,18 @@ def constants_of(body: Any) -> dict[Any, Any]:
     return {var: value for var, value in values if not isinstance(value, jax.core.Tracer)}
 
 
+_BODIES = (core.Jaxpr, core.ClosedJaxpr)
+
+
 def is_body(value: Any) -> bool:
     """Say whether a value of a parameter is a body."""
-    return isinstance(value, (core.Jaxpr, core.ClosedJaxpr))
+    return isinstance(value, _BODIES)
 
 
 def bodies_in(values: Any) -> Iterator[Any]:
     """Yield every jaxpr and closed_jaxpr in values of parameters."""
     for value in values:
-        if is_body(value):
+        if isinstance(value, _BODIES):
             yield value
         elif isinstance(value, (tuple, list)):
             yield from bodies_in(value)

@@ -8,7 +8,8 @@ from typing import Any
 import jax
 
 from parity_tests.jax_internals import devices_of
-from parity_tests.observe.hazards.devices import abstract_meshes, stated_places
+from parity_tests.observe.hazards.devices import abstract_meshes
+from parity_tests.observe.hazards.traced_program import stated_places
 from parity_tests.observe.observation_row import by_path
 from parity_tests.observe.stages import Lowered, Traced
 from reports.rows import Numbers

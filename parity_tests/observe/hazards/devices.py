@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 from jax.extend import core
-from jax.sharding import AbstractMesh, AxisType, Mesh, PartitionSpec, Sharding, SingleDeviceSharding
+from jax.sharding import AbstractMesh, AxisType, PartitionSpec, Sharding, SingleDeviceSharding
 
 from parity_tests.advice import advice
-from parity_tests.jaxpr.bodies import bodies_of, inner
+from parity_tests.jaxpr.bodies import bodies_of, folded, inner
 from parity_tests.observe.hazards.traced_program import (
+    STATES_A_MESH,
     TracedProgram,
     devices_of,
     hazard_of,
@@ -85,7 +86,7 @@ def _stated_before(traced: TracedProgram) -> Iterator[tuple[str, Any]]:
         yield "the mesh in context has", traced.mesh
     for each in filter(_is_stated, _of_outputs(traced)):
         yield "its out_shardings state", each
-    for name, stated in stated_places(traced.closed):
+    for name, stated in traced.places:
         if not isinstance(stated, AbstractMesh):
             yield f"a {name} runs on", stated
 
@@ -199,35 +200,7 @@ def _is_stated(option: Any) -> bool:
     return isinstance(option, (PartitionSpec, Sharding))  # the former of the mesh in context
 
 
-# -- what equations state --------------------------------------------------------------------------
-
-_MESH_OF = {"shard_map": "mesh", "sharding_constraint": "sharding"}
-_PLACES_OF = {
-    **{name: (param,) for name, param in _MESH_OF.items()},
-    "device_put": ("devices",),
-    "jit": ("in_shardings", "out_shardings"),
-}
-
-
-def stated_places(body: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the mesh, sharding or memory that each equation states, those in bodies included.
-
-    They decide on which devices the whole program runs, and commit its outputs. A `device_put` to a
-    device states none. An abstract mesh takes the devices of the arguments.
-    """
-    for equation in inner(body).eqns:
-        name = equation.primitive.name
-        for param in _PLACES_OF.get(name, ()):
-            stated = equation.params[param]
-            for each in stated if isinstance(stated, tuple) else (stated,):
-                if isinstance(each, (AbstractMesh, Mesh, Sharding)) or _is_memory(each):
-                    yield name, getattr(each, "mesh", each)
-        for each in bodies_of(equation):
-            yield from stated_places(each.jaxpr)
-
-
-def _is_memory(stated: Any) -> bool:
-    return type(stated).__name__ in ("MemorySpace", "TransferToMemoryKind")  # the latter in 0.7.0
+# -- where the sharding of a captured array goes ---------------------------------------------------
 
 
 def may_shard_outputs(body: Any, value: Any) -> bool:
@@ -236,7 +209,8 @@ def may_shard_outputs(body: Any, value: Any) -> bool:
     None does where each use of the array ends in a `shard_map` or a constraint, which state the
     shardings of their results, or in outputs whose types state them.
     """
-    reached = zip(inner(body).outvars, _sharded_outputs(inner(body), value, ()), strict=True)
+    found = _sharded_outputs(inner(body), value, (), {})
+    reached = zip(inner(body).outvars, found, strict=True)
     return any(is_reached and not _is_of_explicit_mesh(atom.aval) for atom, is_reached in reached)
 
 
@@ -246,36 +220,49 @@ def _is_of_explicit_mesh(aval: Any) -> bool:
     return mesh is not None and set(mesh.axis_types) == {AxisType.Explicit}
 
 
-def _sharded_outputs(body: Any, value: Any, given: Sequence[bool]) -> list[bool]:
-    """Say for each output of a body whether it may take over the sharding; `given` is of inputs."""
+def _sharded_outputs(
+    body: Any, value: Any, given: tuple[bool, ...], known: dict[Any, list[bool]]
+) -> list[bool]:
+    """Say for each output of a body whether it may take over the sharding; `given` is of inputs.
+
+    `known` has what was said of other bodies.
+    """
+    if (id(body), given) in known:
+        return known[id(body), given]
     reached = {var for var, is_reached in zip(body.invars, given, strict=False) if is_reached}
 
     def is_reached(atom: Any) -> bool:
         return atom.val is value if isinstance(atom, core.Literal) else atom in reached
 
     for equation in body.eqns:
-        if equation.primitive.name in _MESH_OF:
+        if equation.primitive.name in STATES_A_MESH:
             continue
-        operands = [is_reached(atom) for atom in equation.invars]
+        operands = tuple(is_reached(atom) for atom in equation.invars)
         bodies = [inner(each.jaxpr) for each in bodies_of(equation)]
         if len(bodies) == 1 and len(bodies[0].invars) == len(operands):
-            results = _sharded_outputs(bodies[0], value, operands)
+            results = _sharded_outputs(bodies[0], value, operands, known)
         else:  # a branch, whose first operand is an index; any result may depend on any operand
             found = any(operands) or any(_mentions(each, value) for each in bodies)
             results = [found] * len(equation.outvars)
         if len(results) != len(equation.outvars) or equation.primitive.name in ("scan", "while"):
             results = [any(results)] * len(equation.outvars)
         reached.update(var for var, is_so in zip(equation.outvars, results, strict=True) if is_so)
-    return [is_reached(atom) for atom in body.outvars]
+    known[id(body), given] = [is_reached(atom) for atom in body.outvars]
+    return known[id(body), given]
 
 
 def _mentions(body: Any, value: Any) -> bool:
     """Say whether a body uses a captured array anywhere but in what states its shardings."""
-    return any(
-        equation.primitive.name not in _MESH_OF
-        and (
-            any(isinstance(atom, core.Literal) and atom.val is value for atom in equation.invars)
-            or any(_mentions(inner(each.jaxpr), value) for each in bodies_of(equation))
+
+    def is_value(atom: Any) -> bool:
+        return isinstance(atom, core.Literal) and atom.val is value
+
+    def mentions(jaxpr: Any, inside: Callable[[Any], bool]) -> bool:
+        return any(map(is_value, jaxpr.outvars)) or any(
+            any(map(is_value, equation.invars))
+            or any(inside(each.jaxpr) for each in bodies_of(equation))
+            for equation in jaxpr.eqns
+            if equation.primitive.name not in STATES_A_MESH
         )
-        for equation in body.eqns
-    ) or any(isinstance(atom, core.Literal) and atom.val is value for atom in body.outvars)
+
+    return folded(body, mentions)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from jax.sharding import AbstractMesh, Mesh, Sharding
 
 from parity_tests.jax_internals import context_mesh, devices_in_order
-from parity_tests.jaxpr.bodies import CONST_COUNTS, bodies_in, bodies_of
+from parity_tests.jaxpr.bodies import CONST_COUNTS, bodies_in, bodies_of, inner
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.captured_uses import CapturedUse, captured_uses
 from parity_tests.jaxpr.donating_jits import DonatingJit, donating_jits
@@ -107,6 +107,11 @@ class TracedProgram:
         read.update(map(id, self.closed.jaxpr.outvars))
         pairs = zip(self.arguments, invars, strict=True)
         return tuple(argument for argument, var in pairs if id(var) in read)
+
+    @cached_property
+    def places(self) -> tuple[tuple[str, Any], ...]:
+        """What its equations state, as `stated_places` yields it."""
+        return tuple(stated_places(self.closed))
 
     @property
     def consumed(self) -> list[Any]:
@@ -250,6 +255,40 @@ def devices_of(stated: Any) -> tuple[Any, ...]:
         return () if mesh.empty else tuple(mesh.devices.flat)
     is_known = isinstance(stated, Sharding) and not isinstance(mesh, AbstractMesh)
     return devices_in_order(stated) if is_known else ()
+
+
+STATES_A_MESH = {"shard_map": "mesh", "sharding_constraint": "sharding"}
+_PLACES_OF = {
+    **{name: (param,) for name, param in STATES_A_MESH.items()},
+    "device_put": ("devices",),
+    "jit": ("in_shardings", "out_shardings"),
+}
+
+
+def stated_places(body: Any, seen: set[int] | None = None) -> Iterator[tuple[str, Any]]:
+    """Yield the mesh, sharding or memory that each equation states, those in bodies included.
+
+    They decide on which devices the whole program runs, and commit its outputs. A `device_put` to a
+    device states none. An abstract mesh takes the devices of the arguments. Each jaxpr is read
+    once, and none that is in `seen`.
+    """
+    seen, jaxpr = set() if seen is None else seen, inner(body)
+    if id(jaxpr) in seen:
+        return
+    seen.add(id(jaxpr))
+    for equation in jaxpr.eqns:
+        name = equation.primitive.name
+        for param in _PLACES_OF.get(name, ()):
+            stated = equation.params[param]
+            for each in stated if isinstance(stated, tuple) else (stated,):
+                if isinstance(each, (AbstractMesh, Mesh, Sharding)) or _is_memory(each):
+                    yield name, getattr(each, "mesh", each)
+        for each in bodies_of(equation):
+            yield from stated_places(each.jaxpr, seen)
+
+
+def _is_memory(stated: Any) -> bool:
+    return type(stated).__name__ in ("MemorySpace", "TransferToMemoryKind")  # the latter in 0.7.0
 
 
 def transfer_guards() -> dict[str, str | None]:

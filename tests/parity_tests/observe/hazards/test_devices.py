@@ -7,7 +7,8 @@ import pytest
 from jax import lax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
-from parity_tests.observe.hazards.devices import may_shard_outputs, stated_places
+from parity_tests.observe.hazards.devices import may_shard_outputs
+from parity_tests.observe.hazards.traced_program import stated_places
 
 DEVICES = jax.devices()[:2]
 MESH = Mesh(np.array(DEVICES), ("x",))
@@ -74,6 +75,21 @@ def test_an_output_whose_type_states_its_sharding_takes_over_none():
     assert not may_shard_outputs(traced(lambda x: (x + TYPED, x)), TYPED)
     taken = jax.sharding.auto_axes(jnp.sin, out_sharding=PartitionSpec("x"))
     assert not may_shard_outputs(traced(lambda x: taken(TYPED)), TYPED)
+
+
+def nested(fun, depth=60):
+    """A function that is called twice at each of so many levels: 2**60 times in all."""
+    for _ in range(depth):
+        fun = jax.jit(lambda x, fun=fun: fun(x) + fun(x * 0.5))
+    return fun
+
+
+def test_calls_that_nest_deeply_are_looked_into_once_each():
+    deep = nested(lambda x: x * TABLE)
+    assert may_shard_outputs(traced(deep), TABLE)
+    assert may_shard_outputs(traced(lambda x: lax.cond(x[0] > 0, deep, jnp.sin, x)), TABLE)
+    assert not may_shard_outputs(traced(deep), OTHER)
+    assert set(stated_places(traced(nested(constrained)))) == {("sharding_constraint", MESH)}
 
 
 def test_meshes_are_stated_by_shard_maps_and_constraints_in_bodies_as_well():
