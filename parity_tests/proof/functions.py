@@ -200,30 +200,38 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
         found = {f"captured {name}": cell.cell_contents for name, cell in cells}
     except ValueError as error:
         raise UndecidedError("a callback that captures a name without a value") from error
-    for name in _globals_named(function):
+    for name in _globals_named(function.__code__):
         if name in function.__globals__:
             found[f"global {name}"] = function.__globals__[name]
     return found
 
 
-def _globals_named(function: types.FunctionType) -> set[str]:
-    return {
+@functools.lru_cache(maxsize=1000)
+def _globals_named(code: types.CodeType) -> frozenset[str]:
+    return frozenset(
         each.argval
-        for code in _codes(function.__code__)
-        for each in dis.get_instructions(code)
+        for inner in _codes(code)
+        for each in dis.get_instructions(inner)
         if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    }
+    )
 
 
 def _imported_by(function: types.FunctionType) -> Iterator[str]:
     """Yield the packages and modules of the top that a function imports when it is called."""
-    for code in _codes(function.__code__):
-        steps = list(dis.get_instructions(code))
+    for is_relative, name in _imports_in(function.__code__):
+        within = function.__globals__.get("__package__")
+        yield str(within if is_relative else name).partition(".")[0]
+
+
+@functools.lru_cache(maxsize=1000)
+def _imports_in(code: types.CodeType) -> tuple[tuple[bool, str], ...]:
+    found = []
+    for inner in _codes(code):
+        steps = list(dis.get_instructions(inner))
         for level, _, step in zip(steps, steps[1:], steps[2:], strict=False):
-            if step.opname == "IMPORT_NAME":
-                is_relative = level.argval != 0  # its level, then the names that it takes
-                within = function.__globals__.get("__package__")
-                yield str(within if is_relative else step.argval).partition(".")[0]
+            if step.opname == "IMPORT_NAME":  # after its level, and the names that it takes
+                found.append((level.argval != 0, step.argval))
+    return tuple(found)
 
 
 def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
