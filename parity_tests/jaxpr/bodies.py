@@ -257,7 +257,7 @@ _TABLE: dict[str, Callable[[Any], Structure | None]] = {
     _HIJAX: _hijax,
 }
 
-READ = frozenset(_TABLE)
+HAVE_BODIES = frozenset(_TABLE)  # primitives whose equations `structure_of` reads
 
 
 def structure_of(equation: Any) -> Structure | None:

@@ -106,7 +106,7 @@ def _of_static(value: Any) -> Number:
     try:
         return number("value", encoded(value))
     except UndecidedError:
-        text = repr(value)
+        text = f"{value!r}"  # a plain one, though `__repr__` may return one of a class of its own
         if without_addresses(text) == text:
             return number("text", name_of(type(value)), text)
         parts = _parts_of(value)

@@ -18,7 +18,7 @@ import numpy as np
 from jax.extend import core
 
 from parity_tests.jaxpr.bodies import (
-    READ,
+    HAVE_BODIES,
     Call,
     Cond,
     Held,
@@ -108,7 +108,7 @@ def _sizes(closed: Any) -> tuple[int, int]:
         nonlocal written
         jaxpr = inner(body)
         if id(jaxpr) not in sizes:
-            holding = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in _HOLDING]
+            holding = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in _NUMBERED_INSIDE]
             bodies = [each for eqn in holding for each in _walked(eqn)]
             written += len(jaxpr.eqns)
             sizes[id(jaxpr)] = len(jaxpr.eqns) + sum(map(size, bodies))
@@ -117,7 +117,7 @@ def _sizes(closed: Any) -> tuple[int, int]:
     return size(closed), written
 
 
-_HOLDING = COMBINES | READ  # primitives whose bodies are numbered
+_NUMBERED_INSIDE = COMBINES | HAVE_BODIES
 
 
 def _walked(equation: Any) -> list[Any]:
