@@ -46,6 +46,7 @@ def traced(fun):
         lambda x: jax.jit(lambda y: y * TABLE)(x),
         lambda x: jax.jit(lambda y, z: (y, z))(x, x * TABLE)[1],
         lambda x: lax.cond(x[0] > 0, lambda y: y * TABLE, lambda y: y, x),
+        lambda x: lax.cond(x[0] > 0, lambda y: TABLE, lambda y: y, x),
         lambda x: lax.scan(lambda c, _: (c * TABLE, None), x, None, 3)[0],
         lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: c + TABLE, x),
         lambda x: (x, TABLE),
