@@ -114,14 +114,16 @@ def _done(work: Counter[str]) -> str:
 
 @contextmanager
 def misses_of_dispatch(on_miss: Callable[[], object] = lambda: None) -> Iterator[list[str]]:
-    """Collect the misses of C++ dispatchers within the block, as files of the functions called.
+    """Note the first miss of a C++ dispatcher within the block, as the file of what it called.
 
-    What `on_miss` raises ends the call that missed.
+    What `on_miss` raises ends the call that missed. What follows a miss, traces and compilations
+    for the most part, is slow where each call of a function is looked at, so none is from there on.
     """
     found: list[str] = []
 
     def note(frame: Any, event: str, argument: object) -> None:
         if event == "call" and frame.f_code.co_name == _MISS:
+            sys.setprofile(before)
             found.append(frame.f_code.co_filename)
             on_miss()
 

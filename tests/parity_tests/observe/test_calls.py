@@ -1,5 +1,7 @@
 """Calls: the work of JAX is heard and counted, and addresses are left out of texts."""
 
+import sys
+
 import jax
 import pytest
 
@@ -17,6 +19,14 @@ def test_work_of_jax_is_counted():
         jitted(2.0)
     assert not second
     assert none == []
+
+
+def test_what_follows_a_miss_is_not_looked_at_call_by_call():
+    before = sys.getprofile()
+    with calls.misses_of_dispatch() as misses:
+        jax.jit(lambda x: x + 2)(1.0)
+        assert sys.getprofile() is before
+    assert len(misses) == 1
 
 
 @pytest.mark.parametrize("address", ["0x7f00ab", "0x7F00", "0xXXXXXXXXXXXX"])
