@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 from jax.extend import core
+from jax.extend.core import primitives
 
 from parity_tests.exception_texts import named
 from parity_tests.jax_internals import const_args, lowering_rules
@@ -68,7 +69,10 @@ COMBINING = {
 OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 
 
-_known_primitives: set[Any] = set()
+# Nearly all are among these, and it takes milliseconds to look through all modules.
+_known_primitives: set[Any] = {
+    each for each in vars(primitives).values() if isinstance(each, core.Primitive)
+}
 
 
 def is_of_jax(primitive: Any) -> bool:
