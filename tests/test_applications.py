@@ -4,27 +4,17 @@ In `make deep` five of them run anew, in an environment of the list's own versio
 machine has alike is to be as on the page.
 """
 
-import importlib.util
 import re
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
 
-PATH = Path(__file__).parent / "scripts" / "write_applications.py"
+from tests.scripts import write_applications as script
 
 
-@pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("write_applications", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_page_was_made_of_the_programs_that_are_there(script):
+def test_the_page_was_made_of_the_programs_that_are_there():
     text = script.PAGE.read_text()
     assert script.digest() in text, "a program has changed: run tests/scripts/write_applications.py"
     named = {line[4:] for line in text.splitlines() if line.startswith("### ")}
@@ -32,7 +22,7 @@ def test_the_page_was_made_of_the_programs_that_are_there(script):
     assert set(script.NOTES) <= named
 
 
-def test_all_packages_of_the_list_have_a_version(script):
+def test_all_packages_of_the_list_have_a_version():
     spec = tomllib.loads((script.DOCS / "applications.toml").read_text())
     pins = (script.DOCS / spec["campaign"]["constraints"]).read_text().lower().splitlines()
     pinned = {line.partition("==")[0].replace("_", "-") for line in pins}
@@ -46,14 +36,14 @@ FIVE = {
 }  # fmt: skip
 
 
-def cells_on_page(script):
+def cells_on_page():
     lines = [line for line in script.PAGE.read_text().splitlines() if line.startswith("| [")]
     rows = [line.strip("| ").split(" | ") for line in lines]
     return {row[0][1:].partition("]")[0]: tuple(row[1:4]) for row in rows}
 
 
-def test_each_row_of_the_page_has_its_cells(script):
-    cells = cells_on_page(script)
+def test_each_row_of_the_page_has_its_cells():
+    cells = cells_on_page()
     assert set(cells) == {each.stem for each in script.PROGRAMS.glob("*.py")}
     for captured, flip, proof in cells.values():
         assert "arrays, " in captured
@@ -61,7 +51,7 @@ def test_each_row_of_the_page_has_its_cells(script):
         assert proof in ("proved", "not proved")
 
 
-def test_each_program_has_what_it_captures_and_what_the_commands_answer(script):
+def test_each_program_has_what_it_captures_and_what_the_commands_answer():
     text = script.PAGE.read_text()
     for each in script.PROGRAMS.glob("*.py"):
         assert re.search(rf"^\| {each.stem} \| .+ \| .+ of .+: .+ \| \d+ \|", text, re.MULTILINE)
@@ -71,7 +61,7 @@ def test_each_program_has_what_it_captures_and_what_the_commands_answer(script):
 
 
 @pytest.mark.deep
-def test_a_captured_operand_is_transposed_at_each_call_as_the_finding_says(script):
+def test_a_captured_operand_is_transposed_at_each_call_as_the_finding_says():
     finding = script.DOCS / "findings" / "transposed_operand.py"
     done = subprocess.run([sys.executable, finding], capture_output=True, text=True, check=False)
     before, after = (float(line.split()[-2]) for line in done.stdout.splitlines())
@@ -79,7 +69,7 @@ def test_a_captured_operand_is_transposed_at_each_call_as_the_finding_says(scrip
 
 
 @pytest.mark.deep
-def test_five_programs_show_what_the_page_says(script, tmp_path):
+def test_five_programs_show_what_the_page_says(tmp_path):
     spec = tomllib.loads((script.DOCS / "applications.toml").read_text())
     pins = script.DOCS / spec["campaign"]["constraints"]
     with_ = [f"--with={each}" for each in (*FIVE.values(), f"-c {pins}")]
@@ -93,7 +83,7 @@ def test_five_programs_show_what_the_page_says(script, tmp_path):
         check=True,
     )
     rows, _ = script.rows_of(tmp_path / "five.db")
-    page = cells_on_page(script)
+    page = cells_on_page()
     assert {name: script.exact(row) for name, row in rows.items()} == {
         name: page[name] for name in FIVE
     }

@@ -1,17 +1,18 @@
 """The script that runs other people's test-suites, on a library that is made here."""
 
-import importlib.util
 import json
 import sys
 import tomllib
 from argparse import Namespace
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-PATH = Path(__file__).parent / "scripts" / "run_suites.py"
+from parity_tests.campaign.spec import KnownFailures, LibrarySpec, read_spec
+from tests.scripts import run_suites as script
+
+ROOT = Path(__file__).parent.parent
 
 TESTS = """
 import jax, jax.numpy as jnp
@@ -28,26 +29,18 @@ def test_fails():
 """
 
 
-@pytest.fixture
-def script(monkeypatch):
-    spec = importlib.util.spec_from_file_location("run_suites", PATH)
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, "run_suites", module)
-    spec.loader.exec_module(module)
-    return module
-
-
-def test_the_list_can_be_read_and_names_each_library_once(script):
-    names = [suite.name for suite in script.suites()]
+def test_the_list_can_be_read_and_names_each_library_once():
+    suites = read_spec(script.LIST).library
+    names = [suite.name for suite in suites]
     assert len(names) >= 8
     assert len(set(names)) == len(names)
-    assert all(suite.tests for suite in script.suites())
+    assert all(suite.tests for suite in suites)
 
 
-def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(script, tmp_path):
+def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(tmp_path):
     (tmp_path / "some_library-1.0").mkdir()
     (tmp_path / "some_library-1.0" / "test_it.py").write_text(TESTS)
-    suite = script.Suite("some-library", "1.0", ("test_it.py",))
+    suite = LibrarySpec(name="some-library", version="1.0", tests=("test_it.py",))
     out = tmp_path / "out"
     out.mkdir()
     options = Namespace(
@@ -75,11 +68,13 @@ def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(script, tmp_pa
         "- some-library, both 0: test_it::test_knows_the_implementation: passed, now failure"
     )
     failing = "test_it::test_fails"
-    known = script.Known(("*::test_fails",), "it asserts False")
+    known = KnownFailures(tests=("*::test_fails",), why="it asserts False")
     assert list(script.failures(runs, {"some-library": (known,)})) == [
         f"- some-library, plain: {failing}: it asserts False"
     ]
-    assert list(script.failures(runs, {"some-library": (script.Known(("*::x",), "gone"),)})) == [
+    assert list(
+        script.failures(runs, {"some-library": (KnownFailures(tests=("*::x",), why="gone"),)})
+    ) == [
         f"- some-library, plain: {failing}: NOT ON THE LIST",
         "- some-library, plain: no test fails of *::x",
     ]
@@ -90,9 +85,8 @@ def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(script, tmp_pa
 
 
 def test_the_versions_of_the_list_are_those_of_all_that_constparity_needs_too():
-    root = PATH.parent.parent.parent
-    [versions] = (root / "docs").glob("ecosystem-*.txt")
+    [versions] = (ROOT / "docs").glob("ecosystem-*.txt")
     named = {line.partition("==")[0] for line in versions.read_text("utf-8").splitlines()}
-    project = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["project"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     needed = {canonicalize_name(Requirement(each).name) for each in project["dependencies"]}
     assert needed - {"jax", "jaxlib"} <= named

@@ -1,31 +1,21 @@
 """docs/trust/jax_tests.md was made with the reasons that there are, and its figures add up."""
 
-import importlib.util
 import re
 import tomllib
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-PATH = Path(__file__).parent / "scripts" / "jax_tests.py"
+from tests.scripts import jax_tests as script
 
 
 @pytest.fixture(scope="module")
-def script():
-    spec = importlib.util.spec_from_file_location("jax_tests", PATH)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
-def text(script):
+def text():
     return script.PAGE.read_text()
 
 
 @pytest.fixture(scope="module")
-def rows(script, text):
+def rows(text):
     """The figures of each file and release: tests, of, and each outcome that the page has."""
     files = text.partition("## Files")[2]
     [head, _, *lines] = [line for line in files.splitlines() if line.startswith("|")]
@@ -52,7 +42,7 @@ def rows(script, text):
     return found
 
 
-def test_the_page_was_made_with_the_reasons_that_there_are(script, text):
+def test_the_page_was_made_with_the_reasons_that_there_are(text):
     assert script.digest() in text, "a reason has changed: run tests/scripts/jax_tests.py page"
     reasons = tomllib.loads(script.REASONS.read_text())["reason"]
     assert all(each["why"] in text for each in reasons)  # and none is of nothing
@@ -76,7 +66,7 @@ def test_the_first_lines_are_sums_of_the_files(text, rows):
         assert dict(+sums) == found
 
 
-def test_a_test_without_a_reason_is_not_written(script):
+def test_a_test_without_a_reason_is_not_written():
     reasons = [{"tests": ["aot_test.py::*"], "jax": ["0.10.2"], "what": "", "why": ""}]
     found = script.reason_of(reasons, "tests/aot_test.py::A::b", "0.10.2", "jax-both")
     assert found == (0, "aot_test.py::*")

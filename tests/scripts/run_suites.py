@@ -23,13 +23,14 @@ import subprocess
 import sys
 import tarfile
 import time
-import tomllib
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from parity_tests.campaign.spec import KnownFailures, LibrarySpec, read_spec
 
 LIST = Path(__file__).parents[2] / "docs" / "ecosystem.toml"
 MODES = ("off", "legacy", "simplified", "both")
@@ -43,35 +44,6 @@ COLUMNS = (
 _PROGRAMS = re.compile(r"^(\d+) programs? of (\d+) tests? ran on both", re.MULTILINE)
 _SAME = re.compile(r"^  (\d+) of these captured nothing", re.MULTILINE)
 _DIFFERENT = re.compile(r"^  (\d+) different$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Known:
-    """Tests that fail without us, as globs of "class::test", and why."""
-
-    tests: tuple[str, ...]
-    why: str
-
-    def has(self, test: str) -> bool:
-        """Say whether a test is one of them."""
-        return any(fnmatch.fnmatchcase(test, each) for each in self.tests)
-
-
-@dataclass(frozen=True)
-class Suite:
-    """A library's tests: which source distribution, and which files of it."""
-
-    name: str
-    version: str
-    tests: tuple[str, ...]
-    deselect: tuple[str, ...] = ()
-    extras: tuple[str, ...] = ()
-    known: tuple[Known, ...] = ()
-
-    @property
-    def folder(self) -> str:
-        """The folder that the source distribution unpacks to."""
-        return f"{self.name.replace('-', '_')}-{self.version}"
 
 
 @dataclass(frozen=True)
@@ -90,23 +62,14 @@ class Run:
     different: int = 0
 
 
-def suites(file: Path = LIST) -> Iterator[Suite]:
-    """Yield the suites of a list."""
-    for row in tomllib.loads(file.read_text("utf-8"))["library"]:
-        known = tuple(Known(tuple(each["tests"]), each["why"]) for each in row.pop("known", ()))
-        extras = tuple(row.pop("with", ()))
-        given = {name: tuple(v) if isinstance(v, list) else v for name, v in row.items()}
-        yield Suite(**given, extras=extras, known=known)
-
-
-def sources(suite: Suite, folder: Path, python: str) -> Path:
+def sources(suite: LibrarySpec, folder: Path, python: str) -> Path:
     """Return the root of an unpacked source distribution, downloaded if it is not there."""
-    root = folder / suite.folder
+    root = folder / f"{suite.name.replace('-', '_')}-{suite.version}"
     if not root.exists():
         what = f"{suite.name}=={suite.version}"
         pip = [python, "-m", "pip", "download", "-q", "--no-deps", "--no-binary", ":all:"]
         subprocess.run([*pip, "-d", str(folder), what], check=True)
-        with tarfile.open(folder / f"{suite.folder}.tar.gz") as archive:
+        with tarfile.open(f"{root}.tar.gz") as archive:
             archive.extractall(folder, filter="data")
     return root
 
@@ -123,7 +86,7 @@ def environment(cache: Path | None) -> dict[str, str]:
     }
 
 
-def run(suite: Suite, mode: str, number: int, root: Path, options: argparse.Namespace) -> Run:
+def run(suite: LibrarySpec, mode: str, number: int, root: Path, options: argparse.Namespace) -> Run:
     """Run a suite's selection in a mode."""
     python, out, env = options.python, options.out.absolute(), environment(options.cache)
     stem = out / f"{suite.name}-{mode}-{number}"
@@ -192,17 +155,21 @@ def table(runs: list[Run], timed: bool = True) -> Iterator[str]:
             yield from _changed(plain, each)
 
 
-def failures(runs: list[Run], known: dict[str, tuple[Known, ...]]) -> Iterator[str]:
+def failures(runs: list[Run], known: dict[str, tuple[KnownFailures, ...]]) -> Iterator[str]:
     """Yield the tests that fail plainly, each with what the list says, and what no longer fails."""
     for each in (run for run in runs if run.mode == "off" and run.number == 0):
         of_suite = known.get(each.name, ())
         failing = [test for test, became in each.outcomes.items() if became in ("failure", "error")]
         for test in failing:
-            why = next((entry.why for entry in of_suite if entry.has(test)), "NOT ON THE LIST")
+            why = next((entry.why for entry in of_suite if _has(entry, test)), "NOT ON THE LIST")
             yield f"- {each.name}, plain: {test}: {why}"
         for entry in of_suite:
-            if not any(map(entry.has, failing)):
+            if not any(_has(entry, test) for test in failing):
                 yield f"- {each.name}, plain: no test fails of {', '.join(entry.tests)}"
+
+
+def _has(known: KnownFailures, test: str) -> bool:
+    return any(fnmatch.fnmatchcase(test, each) for each in known.tests)
 
 
 def _row(runs: list[Run]) -> list[Any]:
@@ -248,13 +215,13 @@ def main() -> None:
     parser.add_argument("--cache", type=Path)
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    listed = list(suites(options.list))
+    listed = read_spec(options.list).library
     runs = [each for suite in listed for each in _runs(suite, options)]
     print("\n".join(table(runs, timed=options.cache is None)))
     print("\n".join(failures(runs, {suite.name: suite.known for suite in listed})))
 
 
-def _runs(suite: Suite, options: argparse.Namespace) -> Iterator[Run]:
+def _runs(suite: LibrarySpec, options: argparse.Namespace) -> Iterator[Run]:
     # The modes take turns, so that a machine that grows slower slows all of them.
     for number in range(options.repeat):
         for mode in MODES:
