@@ -30,8 +30,7 @@ CORPUS = CorpusSpec(name="models", targets=("models.py",))
 
 def no_rows(task):
     """Make the result of a task of whose programs nothing is known."""
-    programs = tuple(without_row(each.place, "it has no row") for each in task.programs)
-    return result(task).model_copy(update={"programs": programs})
+    return result(task, kept=lambda each: without_row(each.place, "it has no row"))
 
 
 def lost_with_rounds(task):
@@ -41,8 +40,7 @@ def lost_with_rounds(task):
 
 def without_times(task):
     """Make the result of a task whose programs have no times, though they were asked for."""
-    programs = tuple(finished(each.place, row(each.name)) for each in task.programs)
-    return result(task).model_copy(update={"programs": programs})
+    return result(task, kept=lambda each: finished(each.place, row(each.name)))
 
 
 @pytest.fixture
@@ -126,11 +124,11 @@ def test_programs_of_a_campaign_without_rounds_are_not_to_be_timed(campaign, tmp
 
 def fails_on_a_side(task):
     """Make the result of a task whose programs break, for the flip makes them fail."""
-    rows = (program(each.name, "different", fails=STOCK[1:]) for each in task.programs)
-    programs = tuple(
-        finished(each.place, row) for each, row in zip(task.programs, rows, strict=True)
-    )
-    return result(task).model_copy(update={"programs": programs})
+
+    def kept(each):
+        return finished(each.place, program(each.name, "different", fails=STOCK[1:]))
+
+    return result(task, kept=kept)
 
 
 @pytest.mark.parametrize(

@@ -37,14 +37,6 @@ def run(cluster, plan, given, **changes):
     return run_tasks(plan, given, ClusterRunner(cluster.address, "test", **fields))
 
 
-def check_each_is_safe_once(path):
-    """Check that each of `NAMES` is there once, and so are the three tasks."""
-    report = plan_report(path)
-    assert report.states == {"safe": 5}
-    assert (report.tasks, report.tasks_lost) == (3, 0)
-    assert [row.name for row in load_run(path, "last").programs] == NAMES
-
-
 @contextlib.contextmanager
 def meanwhile(cluster, action):
     """Do something while the block runs; a failure ends the cluster, and with it the block."""
@@ -62,6 +54,23 @@ def meanwhile(cluster, action):
             yield
         finally:
             done.result()
+
+
+@pytest.fixture
+def run_while(cluster, writer, tasks):
+    """Run `NAMES` in three tasks while there is trouble, and check that each is there once."""
+
+    def run_them(trouble, **changes):
+        with writer(NAMES) as plan:
+            with meanwhile(cluster, trouble):
+                run(cluster, plan, tasks(NAMES, attempts=1), **changes)
+            assert plan.finish()
+        report = plan_report(plan.path)
+        assert report.states == {"safe": 5}
+        assert (report.tasks, report.tasks_lost) == (3, 0)
+        assert [row.name for row in load_run(plan.path, "last").programs] == NAMES
+
+    return run_them
 
 
 def test_workers_are_killed_and_the_scheduler_restarts(cluster, writer, tasks, marks, caplog):
@@ -132,7 +141,7 @@ def test_a_machine_has_one_timed_task_after_the_scheduler_restarts(
 @pytest.mark.parametrize(
     ("others", "said"), [(1, "1 worker left"), (0, "tasks wait for another one")]
 )
-def test_a_worker_that_is_killed_is_named(cluster, writer, tasks, marks, caplog, others, said):
+def test_a_worker_that_is_killed_is_named(cluster, run_while, marks, caplog, others, said):
     worker = cluster.start_worker()
     cluster.await_workers(1)
 
@@ -145,16 +154,12 @@ def test_a_worker_that_is_killed_is_named(cluster, writer, tasks, marks, caplog,
         for each in started or [cluster.start_worker()]:
             let_go(marks, each)
 
-    with writer(NAMES) as plan:
-        with meanwhile(cluster, trouble):
-            run(cluster, plan, tasks(NAMES, attempts=1))
-        assert plan.finish()
-    check_each_is_safe_once(plan.path)
+    run_while(trouble)
 
 
 @pytest.mark.usefixtures("impatient")
 def test_a_worker_that_hangs_leaves_its_task_to_another_and_may_come_back(
-    cluster, writer, tasks, marks
+    cluster, run_while, marks
 ):
     worker = cluster.start_worker()
 
@@ -168,15 +173,11 @@ def test_a_worker_that_hangs_leaves_its_task_to_another_and_may_come_back(
         worker.join()
         let_go(marks, other)
 
-    with writer(NAMES) as plan:
-        with meanwhile(cluster, trouble):
-            run(cluster, plan, tasks(NAMES, attempts=1))
-        assert plan.finish()
-    check_each_is_safe_once(plan.path)
+    run_while(trouble)
 
 
 @pytest.mark.parametrize("alone", [False, True])
-def test_a_worker_that_is_drained_leaves_its_task_to_another(cluster, writer, tasks, marks, alone):
+def test_a_worker_that_is_drained_leaves_its_task_to_another(cluster, run_while, marks, alone):
     worker = cluster.start_worker()
     cluster.await_workers(1)
 
@@ -191,16 +192,10 @@ def test_a_worker_that_is_drained_leaves_its_task_to_another(cluster, writer, ta
         worker.join()
         let_go(marks, other)
 
-    with writer(NAMES) as plan:
-        with meanwhile(cluster, trouble):
-            run(cluster, plan, tasks(NAMES, attempts=1), alone=alone)
-        assert plan.finish()
-    check_each_is_safe_once(plan.path)
+    run_while(trouble, alone=alone)
 
 
-def test_a_worker_that_loses_its_connections_leaves_its_task_to_another(
-    cluster, writer, tasks, marks
-):
+def test_a_worker_that_loses_its_connections_leaves_its_task_to_another(cluster, run_while, marks):
     worker = cluster.start_worker_behind_relays()
 
     def trouble():
@@ -213,15 +208,11 @@ def test_a_worker_that_loses_its_connections_leaves_its_task_to_another(
         worker.join()
         let_go(marks, other)
 
-    with writer(NAMES) as plan:
-        with meanwhile(cluster, trouble):
-            run(cluster, plan, tasks(NAMES, attempts=1))
-        assert plan.finish()
-    check_each_is_safe_once(plan.path)
+    run_while(trouble)
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_result_that_the_network_holds_back_is_not_counted_twice(cluster, writer, tasks, marks):
+def test_a_result_that_the_network_holds_back_is_not_counted_twice(cluster, run_while, marks):
     worker = cluster.start_worker_behind_relays()
 
     def trouble():
@@ -236,15 +227,11 @@ def test_a_result_that_the_network_holds_back_is_not_counted_twice(cluster, writ
         worker.join()
         let_go(marks, other)
 
-    with writer(NAMES) as plan:
-        with meanwhile(cluster, trouble):
-            run(cluster, plan, tasks(NAMES, attempts=1))
-        assert plan.finish()
-    check_each_is_safe_once(plan.path)
+    run_while(trouble)
 
 
 def test_a_result_that_is_lost_with_its_worker_is_made_by_another(
-    cluster, writer, tasks, marks, monkeypatch
+    cluster, run_while, marks, monkeypatch
 ):
     monkeypatch.setattr("parity_tests.campaign.cluster._RESULT_SECONDS", 0.5)
     worker = cluster.start_worker_behind_relays()
@@ -263,11 +250,7 @@ def test_a_result_that_is_lost_with_its_worker_is_made_by_another(
         worker.join()
         let_go(marks, other)
 
-    with writer(NAMES) as plan:
-        with meanwhile(cluster, trouble):
-            run(cluster, plan, tasks(NAMES, attempts=1), alone=True)
-        assert plan.finish()
-    check_each_is_safe_once(plan.path)
+    run_while(trouble, alone=True)
 
 
 def test_a_worker_that_cannot_run_tasks_leaves_them_to_others(cluster, writer, tasks, marks):

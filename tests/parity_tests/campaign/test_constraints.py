@@ -61,10 +61,8 @@ def test_other_lines_are_another_campaign_and_the_place_of_the_file_is_not(tmp_p
     other = read(folders[2], pins="numpy==1.1\n")
     assert digest_of(one, "") == digest_of(same, "") != digest_of(other, "")
     keys = [
-        Task(key="", campaign=CampaignSpec(), python=None, programs=(), environment=made)
-        .with_key()
-        .key
-        for made in (each.environment[0] for each in (one, same, other))
+        Task(campaign=CampaignSpec(), environment=each.environment[0]).with_key().key
+        for each in (one, same, other)
     ]
     assert keys[0] == keys[1] != keys[2]
 
@@ -103,14 +101,7 @@ def test_they_reach_the_environments_that_are_made_here(tmp_path, monkeypatch):
 
 def test_they_travel_to_workers_that_do_not_have_the_file(tmp_path, monkeypatch):
     made = read(tmp_path).environment[0]
-    task = Task(
-        key="k",
-        campaign=CampaignSpec(),
-        python=None,
-        programs=(),
-        environment=made,
-        constparity=cluster.version(),
-    )
+    task = Task(campaign=CampaignSpec(), environment=made)
     (tmp_path / "pins.txt").unlink()
     asked = []
 

@@ -11,7 +11,7 @@ from reports.rows import Failure, Observation, StageTimes
 from reports.store.plan_records import finished, without_row
 from reports.store.plan_report import plan_report, seconds_by_name
 from reports.store.plans import opened_plan
-from tests.helpers.quick_tasks import result, row
+from tests.helpers.quick_tasks import row, run_with
 
 TIMES = StageTimes(trace=1.0, lower=2.0, compile=3.0, first_call=4.0, call=9.0, call_samples=1)
 
@@ -47,18 +47,15 @@ def store(begin, tasks, tmp_path):
     names = ("step", "fails", "has no row", "loss")
     sides = (measured("legacy", times=TIMES), measured("simplified", times=TIMES))
 
-    def run(waiting):
-        for task in waiting:
-            ran = []
-            for each in task.programs:
-                observations = (failed("legacy", "exception"),) if each.name == "fails" else sides
-                found = row(each.name).model_copy(update={"observations": observations})
-                known = each.name != "has no row"
-                ran.append(finished(each.place, found) if known else without_row(each.place, ""))
-            yield task, result(task).model_copy(update={"programs": tuple(ran)})
+    def kept(each):
+        if each.name == "has no row":
+            return without_row(each.place, "")
+        observations = (failed("legacy", "exception"),) if each.name == "fails" else sides
+        found = row(each.name).model_copy(update={"observations": observations})
+        return finished(each.place, found)
 
     with opened_plan(tmp_path / "runs.db", begin(names)) as plan:
-        run_tasks(plan, tasks(names, task_size=4), run)
+        run_tasks(plan, tasks(names, task_size=4), run_with(kept))
         yield plan
 
 
@@ -70,16 +67,12 @@ def test_the_example_of_a_cause_is_no_program_of_unknown_size(begin, tasks, tmp_
     names = ("of unknown size", "slow", "quick")
     seconds = {"slow": 20.0, "quick": 10.0}
 
-    def run(waiting):
-        for task in waiting:
-            ran = (finished(each.place, row(each.name, "different")) for each in task.programs)
-            programs = tuple(
-                each.model_copy(update={"seconds": seconds.get(names[each.place])}) for each in ran
-            )
-            yield task, result(task).model_copy(update={"programs": programs})
+    def kept(each):
+        found = finished(each.place, row(each.name, "different"))
+        return found.model_copy(update={"seconds": seconds.get(each.name)})
 
     with opened_plan(tmp_path / "causes.db", begin(names)) as plan:
-        run_tasks(plan, tasks(names), run)
+        run_tasks(plan, tasks(names), run_with(kept))
     [cause] = plan_report(tmp_path / "causes.db").causes
     assert (cause.example, len(cause.programs)) == ("quick", 3)
 

@@ -48,15 +48,12 @@ def campaign(tmp_path, lists):
 
 def ran(task):
     """Make the result of a task, with the recipes of its programs."""
-    programs = (
-        finished(
-            each.place,
-            row(each.name),
-            recipe="" if each.number is None else write_recipe(program_of(each)),
-        )
-        for each in task.programs
-    )
-    return result(task).model_copy(update={"programs": tuple(programs)})
+
+    def kept(each):
+        recipe = "" if each.number is None else write_recipe(program_of(each))
+        return finished(each.place, row(each.name), recipe=recipe)
+
+    return result(task, kept=kept)
 
 
 def program_of(planned):

@@ -61,6 +61,20 @@ def test_machines_are_counted_when_the_run_ends(begin, tasks, tmp_path):
     assert [each.machine for each in list_runs(plan.path)] == ["3 machines of run 1"]
 
 
+def test_several_machines_are_of_no_name_that_another_run_has(begin, tasks, tmp_path):
+    path = tmp_path / "runs.db"
+    for machines in (("node 1",) * 3, ("node 1", "node 2", "node 1")) * 2:
+        with opened_plan(path, begin(NAMES), anew=True) as plan:
+            run_tasks(plan, tasks(NAMES), on(*machines))
+            plan.finish()
+    assert [each.machine for each in list_runs(path)] == [
+        "node 1",
+        "2 machines of run 2",
+        "node 1",
+        "2 machines of run 4",
+    ]
+
+
 def test_what_is_run_again_elsewhere_is_of_that_machine(begin, tasks, tmp_path):
     with opened_plan(tmp_path / "runs.db", begin(NAMES, machine="client")) as plan:
         run_tasks(plan, tasks(NAMES), on(*["client"] * 3))

@@ -14,11 +14,12 @@ from parity_tests.campaign.tasks import Task
 from reports.documents.plan import answer, lines
 from reports.output import json_file
 from reports.rows.plan import PlanProof
+from reports.store.plan_records import finished
 from reports.store.plan_report import plan_report
 from reports.store.plans import opened_plan
 from tests.helpers.built_grids import ENVIRONMENT
-from tests.helpers.quick_campaigns import begin
-from tests.helpers.quick_tasks import result, row
+from tests.helpers.quick_campaigns import begin, tasks
+from tests.helpers.quick_tasks import row, run_with
 
 SIDES = ("jax-legacy", "jax-simplified")
 PROGRAMS = """
@@ -173,24 +174,13 @@ def reported(tmp_path):
     }
 
     def report(**proofs):
-        def run(waiting):
-            for task in waiting:
-                found = result(task)
-                programs = tuple(
-                    each.model_copy(
-                        update=updates.get(what := proofs[program.name], {"proof": what})
-                    )
-                    for each, program in zip(found.programs, task.programs, strict=True)
-                )
-                yield task, found.model_copy(update={"programs": programs})
+        def kept(each):
+            update = updates.get(what := proofs[each.name], {"proof": what})
+            return finished(each.place, row(each.name)).model_copy(update=update)
 
         names = tuple(proofs)
         with opened_plan(tmp_path / "runs.db", begin(names)) as plan:
-            programs = [
-                PlannedProgram(place=place, environment="here", corpus="models", name=name)
-                for place, name in enumerate(names)
-            ]
-            run_tasks(plan, Task(campaign=CampaignSpec()).cut(programs), run)
+            run_tasks(plan, tasks(names), run_with(kept))
         return plan_report(plan.path)
 
     return report

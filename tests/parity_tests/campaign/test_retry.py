@@ -12,24 +12,15 @@ from reports.store.plan_report import plan_report, recipes_of
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_program, load_programs, load_run
 from tests.helpers.built_grids import ENVIRONMENT, program
-from tests.helpers.quick_tasks import result
+from tests.helpers.quick_tasks import run, run_with
 
 NAMES = ("breaks", "safe")
 
 
-def outcomes(waiting):
-    """Run tasks of programs whose names say what the flip comes to; the first one breaks."""
-    for task in waiting:
-        ran = (
-            finished(
-                each.place,
-                program(each.name, "different" if each.name == "breaks" else "safe"),
-                parse("different"),
-                recipe="[]",
-            )
-            for each in task.programs
-        )
-        yield task, result(task).model_copy(update={"programs": tuple(ran)})
+def outcome(each):
+    """Keep a program whose name says what the flip comes to."""
+    row = program(each.name, "different" if each.name == "breaks" else "safe")
+    return finished(each.place, row, parse("different"), recipe="[]")
 
 
 def lost(waiting):
@@ -41,7 +32,7 @@ def lost(waiting):
 def plan(begin, tasks, tmp_path):
     """A plan that has ended, with a program that breaks and one that is safe."""
     with opened_plan(tmp_path / "runs.db", begin(NAMES, rules=("different",))) as plan:
-        run_tasks(plan, tasks(NAMES), outcomes)
+        run_tasks(plan, tasks(NAMES), run_with(outcome))
         assert plan.finish()
         yield plan
 
@@ -81,7 +72,7 @@ def test_a_program_that_is_lost_when_it_runs_again_has_no_result(plan, tasks):
 
 def test_a_program_that_runs_again_has_its_new_result(plan, tasks):
     plan.run_again(["breaks"])
-    run_tasks(plan, tasks(NAMES), lambda waiting: ((each, result(each)) for each in waiting))
+    run_tasks(plan, tasks(NAMES), run)
     assert plan.finish()
     assert plan_report(plan.path).states == {"safe": 2}
     [stored] = list_runs(plan.path)
@@ -99,7 +90,7 @@ def test_a_run_of_another_environment_stays_as_it_is(begin, tasks, tmp_path):
     described = begin(NAMES, environments=(ENVIRONMENT, ENVIRONMENT))
     texts = [dataclasses.replace(each, environment=each.place) for each in described.programs]
     with opened_plan(path, dataclasses.replace(described, programs=texts)) as plan:
-        run_tasks(plan, tasks(NAMES), outcomes)
+        run_tasks(plan, tasks(NAMES), run_with(outcome))
         plan.finish()
         plan.run_again(["breaks"])
     assert [(each.programs, bool(each.finished)) for each in list_runs(path)] == [
@@ -110,10 +101,7 @@ def test_a_run_of_another_environment_stays_as_it_is(begin, tasks, tmp_path):
 
 def test_a_program_whose_times_have_no_row_has_no_result(plan, tasks):
     [task] = tasks(NAMES)
-    none = tuple(without_row(each.place, "no row") for each in task.programs)
     timed = task.model_copy(update={"rounds": 3})
-    run_tasks(plan, [timed], lambda waiting: (
-        (each, result(each).model_copy(update={"programs": none})) for each in waiting
-    ))  # fmt: skip
+    run_tasks(plan, [timed], run_with(lambda each: without_row(each.place, "no row")))
     assert plan_report(plan.path).states == {"could not compare": 2}
     assert load_run(plan.path, "last").programs == ()

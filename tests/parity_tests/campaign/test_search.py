@@ -16,7 +16,7 @@ from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
 from reports.store.plan_records import finished
 from reports.store.plan_report import plan_report
 from tests.helpers.built_grids import program
-from tests.helpers.quick_tasks import result, row
+from tests.helpers.quick_tasks import row, run_with
 
 SCALE, COND = coverage.OPERATIONS[0], coverage.WITH_BODIES[0]
 
@@ -78,23 +78,13 @@ def searched(writer, tasks, planned, tmp_path):
     """A plan of three generated programs, of which two break for one cause."""
     recipes = {"first": ONE, "second": OTHER, "third": OTHER}
 
-    def ran(task):
-        return tuple(
-            finished(
-                each.place,
-                row(each.name, "safe" if each.name == "first" else "different"),
-                recipe=write_recipe(recipes[each.name]),
-            )
-            for each in task.programs
-        )
-
-    def run(waiting):
-        for task in waiting:
-            yield task, result(task).model_copy(update={"programs": ran(task)})
+    def kept(each):
+        found = row(each.name, "safe" if each.name == "first" else "different")
+        return finished(each.place, found, recipe=write_recipe(recipes[each.name]))
 
     spec = Spec(corpus=(CorpusSpec(name="models", generated=3, kept="kept.json"),))
     with writer(list(recipes)) as found:
-        run_tasks(found, tasks(list(recipes)), run)
+        run_tasks(found, tasks(list(recipes)), run_with(kept))
         found.finish()
         leave(found, spec, planned(recipes), tmp_path)
     return found

@@ -27,22 +27,15 @@ from reports.store.plan_report import find_plan, list_plans, plan_report, planne
 from reports.store.plans import opened_plan
 from reports.store.reading import list_runs, load_run
 from tests.helpers.built_grids import ENVIRONMENT, program
-from tests.helpers.quick_tasks import result, row, run
+from tests.helpers.quick_tasks import result, row, run, run_with
 
 ROOT = Path(__file__).parents[3]
 NAMES = ("first", "second", "third", "fourth", "fifth")
 
 
-def run_with(changes):
-    """Return what runs tasks of one program, whose row has `changes`."""
-
-    def run(waiting):
-        for task in waiting:
-            found = row(task.programs[0].name).model_copy(update=changes)
-            ran = finished(task.programs[0].place, found)
-            yield task, result(task).model_copy(update={"programs": (ran,)})
-
-    return run
+def run_changed(changes):
+    """Return what runs tasks of programs whose rows have `changes`."""
+    return run_with(lambda each: finished(each.place, row(each.name).model_copy(update=changes)))
 
 
 def test_the_same_spec_goes_on_and_another_one_begins(begin, tasks, tmp_path):
@@ -102,17 +95,6 @@ def test_the_rows_of_a_plan_are_a_run_that_history_knows(begin, tasks, tmp_path)
     assert [row.name for row in load_run(path, "last").programs] == list(NAMES)
 
 
-def test_states_are_run_again_on_request(begin, tasks, tmp_path):
-    with opened_plan(tmp_path / "runs.db", begin(NAMES)) as plan:
-        run_tasks(plan, tasks(NAMES), run)
-        plan.finish()
-        assert plan.run_again(["safe"]) == 5
-        assert planned_names(plan.path, plan.plan, ["not run"]) == [(name, "") for name in NAMES]
-        assert plan_report(plan.path).finished == ""
-        run_tasks(plan, tasks(NAMES), run)
-    assert plan_report(plan.path).states == {"safe": 5}
-
-
 def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, tasks, tmp_path):
     reasons = (
         "legacy and simplified: outputs differ",
@@ -125,7 +107,7 @@ def test_a_program_that_disagrees_is_told_by_what_differs_from_stock_jax(begin, 
     changes = {"verdict": "difference", "reasons": reasons, "comparisons": (differs,)}
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
-        run_tasks(plan, tasks(NAMES[:1]), run_with(changes))
+        run_tasks(plan, tasks(NAMES[:1]), run_changed(changes))
     [cause] = plan_report(plan.path).causes
     assert (cause.state, cause.symptom) == (
         "disagree",
@@ -164,7 +146,7 @@ def test_a_limit_is_raised_in_the_spec(
     }
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:1])) as plan:
-        run_tasks(plan, tasks(NAMES[:1]), run_with(changes))
+        run_tasks(plan, tasks(NAMES[:1]), run_changed(changes))
     [cause] = plan_report(plan.path).causes
     assert (cause.state, cause.symptom) == (
         "could not compare",
@@ -187,15 +169,13 @@ def test_a_lost_program_says_how_it_is_run_once_more(begin, tasks, tmp_path):
 
 def differing(task, outcome):
     """Make the result of a task whose programs come to `outcome`; one differs from itself."""
-    rules = task.campaign.rules
-    ran = (
-        finished(
-            each.place, program(each.name, outcome), rules,
-            differs_from_itself="output bits: 1 against 2" if each.name == "second" else "",
-        )
-        for each in task.programs
-    )  # fmt: skip
-    return result(task).model_copy(update={"programs": tuple(ran)})
+
+    def kept(each):
+        differs = "output bits: 1 against 2" if each.name == "second" else ""
+        found = program(each.name, outcome)
+        return finished(each.place, found, task.campaign.rules, differs_from_itself=differs)
+
+    return result(task, kept=kept)
 
 
 def test_programs_are_held_to_the_rules_of_the_spec(begin, tasks, tmp_path):
@@ -251,17 +231,13 @@ def test_an_equation_is_the_cause_of_outputs_alone(begin, tasks, tmp_path):
     )
     kinds = {"first": "outputs", "second": "placement", "third": "placement"}
 
-    def run(waiting):
-        for task in waiting:
-            ran = []
-            for each in task.programs:
-                found = program(each.name, "different", kind=kinds[each.name])
-                others = {"drift": (drift,)} if each.name != "third" else {}
-                ran.append(finished(each.place, found.model_copy(update=others)))
-            yield task, result(task).model_copy(update={"programs": tuple(ran)})
+    def kept(each):
+        found = program(each.name, "different", kind=kinds[each.name])
+        others = {"drift": (drift,)} if each.name != "third" else {}
+        return finished(each.place, found.model_copy(update=others))
 
     with opened_plan(tmp_path / "runs.db", begin(NAMES[:3])) as plan:
-        run_tasks(plan, tasks(NAMES[:3]), run)
+        run_tasks(plan, tasks(NAMES[:3]), run_with(kept))
     # Two differ in where an output is, and one of them has other bits as well.
     assert sorted((each.equation, each.programs) for each in plan_report(plan.path).causes) == [
         ("", ("second", "third")),
@@ -368,25 +344,3 @@ def test_a_report_is_of_one_moment_although_tasks_end_meanwhile(
     with opened_plan(path, begin(names)) as plan:
         monkeypatch.setattr(database, "_reader", reading)
         assert check_adds_up(path, plan.plan, names) < 20
-
-
-def test_runs_of_several_machines_are_of_no_machine_that_another_run_has(begin, tasks, tmp_path):
-    path = tmp_path / "runs.db"
-
-    def on(*machines):
-        def run(waiting):
-            for task, machine in zip(waiting, machines, strict=False):
-                yield task, result(task, machine=f"{machine}, a processor")
-
-        return run
-
-    for machines in (("node 1",) * 3, ("node 1", "node 2", "node 1")) * 2:
-        with opened_plan(path, begin(NAMES), anew=True) as plan:
-            run_tasks(plan, tasks(NAMES), on(*machines))
-            plan.finish()
-    assert [each.machine for each in list_runs(path)] == [
-        "node 1",
-        "2 machines of run 2",
-        "node 1",
-        "2 machines of run 4",
-    ]
