@@ -9,7 +9,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from parity_tests.campaign.spec import KnownFailures, LibrarySpec, read_spec
+from parity_tests.campaign.spec import KnownFailures, LibrarySpec
 from tests.scripts import run_suites as script
 
 ROOT = Path(__file__).parent.parent
@@ -27,14 +27,6 @@ def test_knows_the_implementation():
 def test_fails():
     assert False
 """
-
-
-def test_the_list_can_be_read_and_names_each_library_once():
-    suites = read_spec(script.LIST).library
-    names = [suite.name for suite in suites]
-    assert len(names) >= 8
-    assert len(set(names)) == len(names)
-    assert all(suite.tests for suite in suites)
 
 
 def test_a_suite_runs_in_each_mode_and_a_changed_outcome_is_named(tmp_path):

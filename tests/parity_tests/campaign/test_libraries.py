@@ -44,11 +44,19 @@ def test_a_library_that_fails_is_left_out_and_costs_no_other(gathered, suites):
     first, crashes, fine, of_slow = found.libraries
     assert first.left_out == "it cannot be fetched; check its name"
     assert crashes.left_out.startswith("its suite wrote no programs (exit status 3); see /")
+    assert crashes.left_out.endswith("/pytest.log")
     assert (fine.left_out, fine.programs, fine.failures) == ("", 1, ("t::fails",))
     assert of_slow.left_out.startswith("its suite has not ended in 0.2 seconds; name fewer tests")
     assert said[0] == (
         "library 'first': it cannot be fetched; check its name; the campaign goes on without it"
     )
+
+
+def test_a_test_that_is_not_known_to_fail_is_said(gathered, suites):
+    _, said = gathered(spec("fine"))
+    assert said[-1] == ("fine 1: 1 program; 1 tests fail that are not known to, as t::fails")
+    [again] = gathered(spec("fine"))[0].libraries  # it is read
+    assert (again.programs, again.failures, suites.started) == (1, ("t::fails",), ["fine"])
 
 
 @pytest.mark.parametrize(
