@@ -14,7 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from parity_tests.processes.side_environment import with_our_packages, with_packages
+from reports.rows.row import Row
 
 OLDEST = (3, 11)
 # What a process of a side imports, by names that are those of pip as well.
@@ -52,8 +55,7 @@ class InterpreterError(ValueError):
         self.to_do = to_do
 
 
-@dataclass(frozen=True)
-class _Probed:
+class _Probed(Row):
     version: tuple[int, ...]
     missing: tuple[str, ...]
     path: tuple[str, ...]
@@ -147,24 +149,11 @@ def _probed(python: Path, needed: Sequence[str] = (), *, without: str = "PYTHONH
         timeout=_SECONDS,
         check=True,
     )
-    told = _answer(done.stdout)
-    return _Probed(
-        version=tuple(told["version"]),
-        missing=tuple(told["missing"]),
-        path=tuple(told["path"]),
-        jax=told["jax"],
-    )
-
-
-def _answer(printed: str) -> dict[str, Any]:
-    """Read the last line, since an interpreter may print more when it starts."""
+    last = next(reversed(done.stdout.splitlines()), "")  # it may print more when it starts
     try:
-        told = json.loads(next(reversed(printed.splitlines()), ""))
-    except json.JSONDecodeError:
-        told = None
-    if not isinstance(told, dict):
-        raise InterpreterError("it does not answer as Python does")
-    return told
+        return _Probed.model_validate_json(last)
+    except ValidationError as error:
+        raise InterpreterError("it does not answer as Python does") from error
 
 
 def _said(error: Exception) -> str:
