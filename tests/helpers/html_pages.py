@@ -23,6 +23,7 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
         self.text = ""
+        self.texts: list[str] = []
         self.feed(text)
         self.close()
         assert not self.open, f"never closed: {self.open}"
@@ -43,6 +44,7 @@ class Page(HTMLParser):
 
     def handle_data(self, data):
         self.text += data
+        self.texts.append(" ".join(data.split()))
 
     def values(self, attribute: str) -> list[str]:
         return [value or "" for name, value in self.attributes if name == attribute]

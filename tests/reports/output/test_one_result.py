@@ -7,11 +7,11 @@ is changed once, as a planted fault, and every format that shows it must be foun
 import io
 import json
 import re
-from html.parser import HTMLParser
 from itertools import count
 
 import pandas
 import pytest
+from html_pages import Page
 from junitparser import JUnitXml, Properties
 
 from reports import rows
@@ -329,21 +329,9 @@ def check_md(campaign, text):
     assert f"A flip has a price for {len(campaign.programs)} of" in text
 
 
-class _Texts(HTMLParser):
-    """Keeps the text of each element of a page."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.texts = []
-        self.feed(text)
-
-    def handle_data(self, data):
-        self.texts.append(" ".join(data.split()))
-
-
 def check_html(campaign, text):
     """Each cell stands somewhere on the page; tests of the page say where."""
-    found = set(_Texts(text).texts)
+    found = set(Page(text).texts)
     for caption, cells in expected_rows(campaign):
         for cell in cells:
             assert cell in found, (caption, cell)
