@@ -1,25 +1,19 @@
-"""`lift` and `sink` on the built-in corpus and on generated programs: each undoes the other.
+"""`lift` and `sink` on the built-in corpus and on generated programs: each undoes the other."""
 
-CONSTPARITY_EXAMPLES=100 draws more programs for each seed, and CONSTPARITY_SEEDS=20 has more seeds.
-"""
-
-import os
 import re
 
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from generated_programs import SEEDS, for_all_programs
 from jax._src import core  # noqa: TID251 - its check of programs
 
 import engine
 from engine.ir import closures
 from legacy_closedjaxpr.tracing import normalize as lift
 from parity_tests import targets
-from parity_tests.fuzz import rendering, strategy
+from parity_tests.fuzz import rendering
 from parity_tests.program import Program
 from simplified_consts.tracing import normalize as sink
 
-SEEDS = range(int(os.environ.get("CONSTPARITY_SEEDS", "2")))
-EXAMPLES = int(os.environ.get("CONSTPARITY_EXAMPLES", "8"))
 CORPUS = {p.name: p for p in targets.load(()) if isinstance(p, Program)}
 
 
@@ -58,11 +52,6 @@ def test_each_undoes_the_other(name):
 
 @pytest.mark.parametrize("of_seed", SEEDS)
 def test_each_undoes_the_other_on_generated_programs(of_seed):
-    @settings(
-        max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )
-    @seed(2000 + of_seed)
-    @given(strategy.programs(2))
     def run(recipe):
         namespace = {}
         exec(rendering.module({"program": recipe}), namespace)
@@ -73,7 +62,7 @@ def test_each_undoes_the_other_on_generated_programs(of_seed):
             return  # JAX cannot differentiate or batch it
         check(*forms)
 
-    run()
+    for_all_programs(run, 2000 + of_seed, examples=8)
 
 
 def test_a_body_in_the_wrong_order_is_caught(monkeypatch):

@@ -1,15 +1,11 @@
-"""Generated programs on both of our sides and on stock JAX: the property that holds of all.
-
-CONSTPARITY_EXAMPLES=100 draws more of them for each seed, and CONSTPARITY_SEEDS=20 has more seeds.
-"""
+"""Generated programs on both of our sides and on stock JAX: the property that holds of all."""
 
 import hashlib
-import os
 
 import jax
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, seed, settings
+from generated_programs import SEEDS, for_all_programs
 from program_files import program_file
 
 import engine
@@ -17,7 +13,7 @@ from parity_tests import targets
 from parity_tests.drift import arbiter
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.records import Evidence
-from parity_tests.fuzz import campaign, rendering, strategy
+from parity_tests.fuzz import campaign, rendering
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
 from parity_tests.judge.sides import pairs_of
 from parity_tests.judge.verdict import judge, needs_arbiter
@@ -27,21 +23,8 @@ from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES
 from simplified_consts.hoisting import deduplication
 
-SEEDS = range(int(os.environ.get("CONSTPARITY_SEEDS", "2")))
-EXAMPLES = int(os.environ.get("CONSTPARITY_EXAMPLES", "4"))
-DEPTH = 2
-
 # Where no arbiter is asked: a chain of a few dozen operations, and derivatives of it.
 LOOSER = 100
-
-
-def for_all_programs(run, of_seed):
-    """Run on programs of a seed; several seeds, for the programs of one resemble each other."""
-    given_programs = given(strategy.programs(DEPTH))(run)
-    settled = settings(
-        max_examples=EXAMPLES, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-    )(given_programs)
-    seed(of_seed)(settled)()
 
 
 @pytest.fixture(scope="session")
@@ -116,12 +99,12 @@ def assert_close(ours, expected):
 
 @pytest.mark.parametrize("of_seed", SEEDS)
 def test_generated_programs_are_those_of_stock_jax(of_seed, load):
-    for_all_programs(lambda recipe: check_against_stock(load(recipe)), of_seed)
+    for_all_programs(lambda recipe: check_against_stock(load(recipe)), of_seed, 4)
 
 
 @pytest.mark.parametrize("of_seed", SEEDS)
 def test_generated_programs_may_be_called_in_every_way(of_seed, load):
-    for_all_programs(lambda recipe: check_calls(recipe, load(recipe)), 1000 + of_seed)
+    for_all_programs(lambda recipe: check_calls(recipe, load(recipe)), 1000 + of_seed, 4)
 
 
 # Since jax 0.11.0 stock JAX passes a NumPy array twice where two branches use it and one of them
