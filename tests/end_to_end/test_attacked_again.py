@@ -1,16 +1,8 @@
-"""Problems that a stranger planted are named with their reasons, and look-alikes raise no alarm.
-
-Stock JAX on both sides: that is what a user flips.
-"""
+"""Problems that a stranger planted are named with their reasons, and look-alikes raise no alarm."""
 
 import pytest
+from flipped import answer_and_exit, flipped
 from program_files import line_with, program_file
-
-from parity_tests.cli.exit_codes import code_of
-from parity_tests.run import run
-from parity_tests.run.options import CampaignOptions
-from reports.rows import answer_of
-from reports.rows.fail_rules import DEFAULT, broken, parse
 
 pytestmark = pytest.mark.deep
 
@@ -36,11 +28,7 @@ EXPECTED = {
     "reads_the_text_of_a_jaxpr": (*NO, marked("reads a text"), "decide nothing by the text"),
     "reads_constants_of_a_module": (*NO, marked("reads a module"), CALL),
     "reads_the_memory_of_arguments": (*NO, marked("reads an analysis"), CALL),
-    "fails_with_a_raw_executable": (
-        *NO,
-        "compiled program expected 2",
-        CALL,
-    ),
+    "fails_with_a_raw_executable": (*NO, "compiled program expected 2", CALL),
     "writes_behind_an_array": (*NO, "holds other values after the calls", "capture a copy"),
 }
 FOLDED = (*NO, "cause: ", "compute what is folded before tracing")
@@ -48,14 +36,7 @@ FOLDED = (*NO, "cause: ", "compute what is folded before tracing")
 
 @pytest.fixture(scope="module")
 def campaign():
-    sides = ("jax-legacy", "jax-simplified")
-    return run.run([str(FILE)], CampaignOptions(sides=sides, timeout=60.0, attribute=True))
-
-
-def exit_of(campaign, row):
-    alone = campaign.model_copy(update={"programs": (row,)})
-    codes = [code_of(each.rule.status) for each in broken(alone, parse(DEFAULT))]
-    return min(codes, default=0)
+    return flipped(FILE)
 
 
 def said(row):
@@ -70,7 +51,7 @@ def said(row):
 
 def test_each_problem_is_named_with_its_reason_and_what_helps(campaign):
     rows = [row for row in campaign.programs if not row.name.startswith("without")]
-    found = {row.name: (answer_of(row.flip), exit_of(campaign, row), said(row)) for row in rows}
+    found = {row.name: (*answer_and_exit(campaign, row), said(row)) for row in rows}
     assert {*EXPECTED} < {*found}
     expected = {name: EXPECTED.get(name, FOLDED) for name in found}
     assert found == {name: (*each[:2], each) for name, each in expected.items()}
@@ -84,5 +65,5 @@ def test_folding_is_the_cause_of_what_it_decides(campaign):
 def test_a_look_alike_raises_no_alarm(campaign):
     rows = [row for row in campaign.programs if row.name.startswith("without")]
     assert rows
-    found = {row.name: (answer_of(row.flip), exit_of(campaign, row)) for row in rows}
+    found = {row.name: answer_and_exit(campaign, row) for row in rows}
     assert found == {row.name: ("yes", 0) for row in rows}

@@ -1,17 +1,10 @@
-"""Fifty programs with a planted problem of a flip each are named, and fifty without raise no alarm.
-
-Stock JAX on both sides: that is what a user flips.
-"""
+"""Fifty programs with a planted problem of a flip are named, and fifty without raise no alarm."""
 
 import pytest
+from flipped import answer_and_exit, flipped
 from program_files import program_file
 
 from parity_tests.advice import advice
-from parity_tests.cli.exit_codes import code_of
-from parity_tests.run import run
-from parity_tests.run.options import CampaignOptions
-from reports.rows import answer_of
-from reports.rows.fail_rules import DEFAULT, broken, parse
 
 pytestmark = pytest.mark.deep
 
@@ -32,21 +25,13 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def campaign():
-    files = [str(program_file(f"trust/fifty_{kind}")) for kind in ("problems", "without")]
-    sides = ("jax-legacy", "jax-simplified")
-    return run.run(files, CampaignOptions(sides=sides, timeout=60.0, attribute=True))
+    return flipped(*(program_file(f"trust/fifty_{kind}") for kind in ("problems", "without")))
 
 
 def programs_of(campaign, file):
     found = [row for row in campaign.programs if file in row.source or file in row.target]
     assert len(found) == 50
     return found
-
-
-def exit_of(campaign, row):
-    alone = campaign.model_copy(update={"programs": (row,)})
-    codes = [code_of(each.rule.status) for each in broken(alone, parse(DEFAULT))]
-    return min(codes, default=0)
 
 
 def named(row):
@@ -57,7 +42,7 @@ def named(row):
 
 def test_each_planted_problem_is_named_with_its_reason_and_exit_status(campaign):
     rows = programs_of(campaign, "fifty_problems.py")
-    found = {row.name: (answer_of(row.flip), exit_of(campaign, row), named(row)) for row in rows}
+    found = {row.name: (*answer_and_exit(campaign, row), named(row)) for row in rows}
     expected = {row.name: (*EXPECTED[row.name.partition("_")[0]][:2], True) for row in rows}
     assert found == expected
 
@@ -70,5 +55,5 @@ def test_a_captured_array_that_is_donated_is_told_what_helps(campaign):
 
 def test_fifty_look_alikes_raise_no_alarm(campaign):
     rows = programs_of(campaign, "fifty_without.py")
-    found = {row.name: (answer_of(row.flip), exit_of(campaign, row)) for row in rows}
+    found = {row.name: answer_and_exit(campaign, row) for row in rows}
     assert found == {row.name: ("yes", 0) for row in rows}

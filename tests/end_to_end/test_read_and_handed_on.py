@@ -1,16 +1,10 @@
-"""A read that ends the process, or is made in a callback or by a child, is named at its line.
-
-Stock JAX on both sides: that is what a user flips.
-"""
+"""A read that ends the process, or is made in a callback or by a child, is named at its line."""
 
 import pytest
+from flipped import answer_and_exit, flipped
 from program_files import line_with, program_file
 
-from parity_tests.cli.exit_codes import code_of
-from parity_tests.run import run
-from parity_tests.run.options import CampaignOptions
 from reports.rows import answer_of
-from reports.rows.fail_rules import DEFAULT, broken, parse
 
 pytestmark = pytest.mark.deep
 
@@ -57,8 +51,7 @@ EXPECTED = {
 
 @pytest.fixture(scope="module")
 def campaign():
-    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=8.0, attribute=True)
-    return run.run([str(each) for each in (FILE, FAILS, ABORTS, LOOKS)], options)
+    return flipped(FILE, FAILS, ABORTS, LOOKS, timeout=8.0)
 
 
 @pytest.fixture(scope="module")
@@ -66,17 +59,11 @@ def rows(campaign):
     return {row.name: row for row in campaign.programs}
 
 
-def exit_of(campaign, row):
-    alone = campaign.model_copy(update={"programs": (row,)})
-    codes = [code_of(each.rule.status) for each in broken(alone, parse(DEFAULT))]
-    return min(codes, default=0)
-
-
 @pytest.mark.parametrize("name", EXPECTED)
 def test_the_line_and_what_helps_are_named(campaign, rows, name):
     row, (where, action) = rows[name], EXPECTED[name]
     first = row.flip.reasons[0]
-    assert (answer_of(row.flip), exit_of(campaign, row)) == ("no", 1)
+    assert answer_and_exit(campaign, row) == ("no", 1)
     assert (first.where.split(" (")[0], first.action[: len(action)]) == (where, action)
 
 
@@ -97,7 +84,7 @@ def test_a_process_that_a_callback_asks_is_the_read_to_look_at(rows):
 def test_what_works_after_the_flip_alone_is_said_so(campaign, rows):
     row = rows["captured_in_a_kernel"]
     [first] = row.flip.reasons
-    assert (answer_of(row.flip), exit_of(campaign, row)) == ("not known", 2)
+    assert answer_and_exit(campaign, row) == ("not known", 2)
     assert first.what.startswith("jax-legacy fails today, and jax-simplified works after the flip")
     assert first.action.startswith("nothing for the flip, which does not break it")
 
@@ -105,11 +92,8 @@ def test_what_works_after_the_flip_alone_is_said_so(campaign, rows):
 def test_a_look_alike_raises_no_alarm(campaign, rows):
     alike = {name: row for name, row in rows.items() if name.startswith("without")}
     assert "without_a_decision_at_import" in alike
-    found = {
-        name: (answer_of(row.flip), row.verdict, exit_of(campaign, row))
-        for name, row in alike.items()
-    }
-    assert found == dict.fromkeys(alike, ("yes", "parity", 0))
+    found = {name: (*answer_and_exit(campaign, row), row.verdict) for name, row in alike.items()}
+    assert found == dict.fromkeys(alike, ("yes", 0, "parity"))
 
 
 @pytest.mark.parametrize(
