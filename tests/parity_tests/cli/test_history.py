@@ -183,30 +183,27 @@ def test_a_wrong_use_is_one_sentence(two, arguments, capsys):
     bool(WITHOUT_PRIVILEGES) and SETPRIV is None, reason="the superuser writes everywhere"
 )
 def test_a_store_that_may_only_be_read_is_read_and_stays(two):
-    def said_by(*arguments):
-        command = [*WITHOUT_PRIVILEGES, sys.executable, "-m", "parity_tests.cli", *arguments]
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": os.getcwd()},
-            timeout=120,
-        )
-
+    code = (
+        f"from parity_tests.cli import app; store = ['--store', {str(two)!r}]\n"
+        "print(app.main(['history', *store]), app.main(['run', 'x', *store]))"
+    )
     before = two.read_bytes()
     for file, folder in ((0o444, 0o555), (0o444, 0o755)):
         two.chmod(file)
         two.parent.chmod(folder)
         try:
-            listed = said_by("history", "--store", str(two))
-            refused = said_by("run", "x", "--store", str(two))
+            done = subprocess.run(
+                [*WITHOUT_PRIVILEGES, sys.executable, "-c", code],
+                capture_output=True,
+                text=True,
+                timeout=120,
+            )
         finally:
             two.parent.chmod(0o755)
-        assert listed.returncode == 0, listed.stderr
-        assert "c0ffee0123" in listed.stdout
-        assert refused.returncode == 4
-        assert refused.stderr.startswith(f"constparity: the store '{two}': it cannot be")
-        assert "Traceback" not in refused.stderr
+        assert done.stdout.endswith("0 4\n"), done.stderr
+        assert "c0ffee0123" in done.stdout
+        assert done.stderr.startswith(f"constparity: the store '{two}': it cannot be")
+        assert "Traceback" not in done.stderr
     assert two.read_bytes() == before
 
 
