@@ -4,6 +4,7 @@ import io
 from dataclasses import replace
 
 import pytest
+from built_campaigns import captured_array
 from rich.console import Console
 
 from parity_tests.cli import run_view
@@ -16,7 +17,6 @@ from parity_tests.judge.verdict import RowDraft, conclude
 from reports.rows import (
     TIME_METRICS,
     Campaign,
-    CapturedArray,
     NamedProgram,
     Observation,
     StageTimes,
@@ -32,10 +32,7 @@ SIDES = ("jax-legacy", "jax-simplified")
 
 
 def observation(side, *, uses=1, size=4):
-    array = CapturedArray(
-        file="model.py", line=12, function="f", shape=(2,), dtype="float32", bytes=size,
-        sharding="", sha256="", uses=uses, fate="hoisted", copies=1,
-    )  # fmt: skip
+    array = captured_array(bytes=size, uses=uses, fate="hoisted")
     times = StageTimes(trace=1.0, lower=0.5, compile=1.0, first_call=1.0, call=None, call_samples=0)
     return Observation(program="p", side=side, ledger=(array,), times=times)
 

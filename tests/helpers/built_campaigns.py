@@ -28,6 +28,15 @@ ENVIRONMENT = rows.Environment(
 ALL_SIDES: tuple[Side, ...] = rows.SIDES
 
 
+def captured_array(**changes) -> rows.CapturedArray:
+    fields = {
+        "file": "model.py", "line": 12, "function": "step", "shape": (8, 8), "dtype": "float32",
+        "bytes": 256, "sharding": "", "sha256": "a1" * 32, "uses": 1, "fate": "inlined",
+        "copies": 1,
+    }  # fmt: skip
+    return rows.CapturedArray.model_validate(fields | changes)
+
+
 def observation(program: str, side: Side, **changes) -> rows.Observation:
     hoisted = side.endswith("simplified")
     copies = 3 if side == "jax-simplified" else 1

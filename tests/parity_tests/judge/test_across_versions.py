@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from built_campaigns import captured_array
 
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
 from parity_tests.judge.across_versions import OnVersion, changes
 from reports.rows import (
     ArgumentLeaf,
-    CapturedArray,
     ExecutableCounts,
     Failure,
     JaxprCounts,
@@ -224,13 +224,7 @@ def test_other_arguments_say_nothing_of_the_outputs():
 
 
 def test_other_captured_values_are_named_as_a_cause():
-    one, two = (
-        CapturedArray(
-            file="model.py", line=3, function="f", shape=(2,), dtype="float32", bytes=8,
-            sharding="", sha256=digest, uses=1, fate="hoisted", copies=1,
-        )
-        for digest in "ab"
-    )  # fmt: skip
+    one, two = (captured_array(shape=(2,), bytes=8, sha256=digest) for digest in "ab")
     [change] = judged(evidence(ledger=(one,)), evidence(ONE * 2, ledger=(two,)))
     assert change.outcome == "different"
     assert change.causes == ("captured array float32[2] holds other values",)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from built_campaigns import captured_array
 
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.records import Evidence
@@ -9,7 +10,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.comparison import told_apart, worst_in_words
 from parity_tests.judge.sides import Pair
 from parity_tests.judge.verdict import judge
-from reports.rows import CapturedArray, Check, JaxprCounts, Observation, OutputLeaf
+from reports.rows import Check, JaxprCounts, Observation, OutputLeaf
 from reports.rows.observation import StableHloCounts
 
 
@@ -112,12 +113,9 @@ def test_a_side_repeats_itself_where_it_is_traced_from_other_lines():
 def test_an_array_computed_while_tracing_is_on_the_device_though_it_is_embedded(held, outcome):
     """One hoisted array of 36 bytes, and one of 12 that no const arg is made of."""
     ledger = tuple(
-        CapturedArray(
-            file="", line=0, function="", shape=(size // 4,), dtype="float32", bytes=size,
-            sharding="", sha256="", uses=1, fate=fate, copies=1,
-        )
+        captured_array(shape=(size // 4,), bytes=size, fate=fate)
         for size, fate in ((36, "hoisted"), (12, "embedded"))
-    )  # fmt: skip
+    )
     jaxpr = counts(captured_bytes=36)
     found = judged(
         "simplified",
@@ -164,10 +162,7 @@ def test_sides_of_one_mode_see_other_values_where_a_trace_writes_them(left, righ
 
 
 def array(sha256, line=3):
-    return CapturedArray(
-        file="model.py", line=line, function="step", shape=(3,), dtype="float32", bytes=12,
-        sharding="", sha256=sha256, uses=1, fate="hoisted", copies=1,
-    )  # fmt: skip
+    return captured_array(sha256=sha256, line=line, shape=(3,), bytes=12)
 
 
 def pair(left, right):

@@ -1,6 +1,7 @@
 """The flip verdict on rows written by hand: each rule, and what only looks like its case."""
 
 import pytest
+from built_campaigns import captured_array
 
 from parity_tests.advice import advice
 from parity_tests.judge.findings import Findings
@@ -8,7 +9,6 @@ from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.sides import FLIPS
 from reports.rows import (
     CallAsWritten,
-    CapturedArray,
     Comparison,
     DriftAttribution,
     ExecutableCounts,
@@ -30,10 +30,7 @@ from reports.rows import (
 BEFORE, AFTER = FLIPS[0]
 MIB = 2**20
 
-WEIGHTS = CapturedArray(
-    file="model.py", line=12, function="step", shape=(8, 8), dtype="float32", bytes=256,
-    sharding="", sha256="", uses=1, fate="hoisted", copies=1,
-)  # fmt: skip
+WEIGHTS = captured_array(fate="hoisted", sha256="")
 TABLE = WEIGHTS.model_copy(update={"line": 40, "bytes": 4})
 FOLDED = Hazard(
     kind="folded by legacy alone", file="model.py", line=7, array="4 MiB of results",

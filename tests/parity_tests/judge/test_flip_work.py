@@ -1,19 +1,17 @@
 """More work and arrays that stay inlined: named across the flip, and their look-alikes are not."""
 
 import pytest
+from built_campaigns import captured_array
 
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import compare_pairs, left_inlined
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
-from reports.rows import CapturedArray, Hazard, JaxprCounts, Observation, Proof, StableHloCounts
+from reports.rows import Hazard, JaxprCounts, Observation, Proof, StableHloCounts
 
 STOCK = ("jax-legacy", "jax-simplified")
 OURS = ("legacy", "simplified")
-ARRAY = CapturedArray(
-    file="model.py", line=12, function="step", shape=(8, 8), dtype="float32", bytes=256,
-    sharding="", sha256="ab", uses=1, fate="inlined", copies=1,
-)  # fmt: skip
+ARRAY = captured_array(sha256="ab")
 HOISTED = ARRAY.model_copy(update={"fate": "hoisted"})
 KEYS = ARRAY.model_copy(update={"dtype": "key<fry>"})
 BY_TYPE = ARRAY.model_copy(update={"note": "told by its type alone"})

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from built_campaigns import captured_array
 
 from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.values import Value
@@ -24,7 +25,6 @@ from parity_tests.judge.unrepeated import changes
 from parity_tests.judge.verdict import Conclusion, RowDraft, conclude
 from reports.rows import (
     ArgumentLeaf,
-    CapturedArray,
     Failure,
     HostMemory,
     JaxprCounts,
@@ -263,11 +263,7 @@ def test_runs_were_fresh_where_both_were_the_first_of_their_process():
 
 
 def captured(sha256, **changes):
-    known = {
-        "file": "model.py", "line": 12, "function": "step", "shape": (3,), "dtype": "float32",
-        "bytes": 12, "sharding": "", "uses": 1, "fate": "inlined", "copies": 1,
-    }  # fmt: skip
-    return CapturedArray(**{**known, **changes}, sha256=sha256)
+    return captured_array(sha256=sha256, shape=(3,), bytes=12, **changes)
 
 
 def argument(sha256, **changes):

@@ -11,6 +11,7 @@ from itertools import count
 
 import pandas
 import pytest
+from built_campaigns import captured_array
 from html_pages import Page
 from junitparser import JUnitXml, Properties
 
@@ -52,10 +53,9 @@ def distinct(value, numbers):
 
 def array(side, line):
     fate, copies = ("hoisted", 3) if side == STOCK[1] else ("inlined", 1)
-    return rows.CapturedArray(
-        file="model.py", line=line, function="step", shape=(4, 8), dtype="float32", bytes=128,
-        sharding="", sha256="ab" * 32, uses=2, fate=fate, copies=copies, alike=2, note="",
-        written=False, code="x @ weights",
+    return captured_array(
+        line=line, shape=(4, 8), bytes=128, uses=2, fate=fate, copies=copies, alike=2,
+        code="x @ weights",
     )  # fmt: skip
 
 

@@ -3,19 +3,19 @@
 import json
 
 import pytest
+from built_campaigns import captured_array
 
 from reports.output import sarif_file
 from reports.output.sarif_file import ARRAY, BREAKS, KINDS, findings
-from reports.rows import CapturedArray, FlipReason, FlipVerdict, Hazard
+from reports.rows import FlipReason, FlipVerdict, Hazard
 
 HOSTILE = "<script>alert(1)</script> \x00\x1b[31m\u202e\ud800 \U0001f600"
 
 
 def array(line=3, fate="inlined", copies=1, **fields):
-    return CapturedArray(
-        **{"file": "model.py", "line": line, "function": "step", "shape": (4, 8),
-           "dtype": "float32", "bytes": 128, "sharding": "", "sha256": f"{line:02}" * 32, "uses": 1,
-           "fate": fate, "copies": copies, "code": "x @ weights"} | fields
+    return captured_array(
+        line=line, shape=(4, 8), bytes=128, sha256=f"{line:02}" * 32, fate=fate, copies=copies,
+        code="x @ weights", **fields,
     )  # fmt: skip
 
 

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
+from built_campaigns import captured_array
 from html_pages import whole
 
 from reports import render_report, rows
 from reports.views import ledger as ledger_view
 
-
-def array(**changes) -> rows.CapturedArray:
-    fields = {
-        "file": "model.py",
-        "line": 12,
-        "function": "step",
-        "shape": (8, 8),
-        "dtype": "float32",
-        "bytes": 256,
-        "sharding": "",
-        "sha256": "a1" * 32,
-        "uses": 2,
-        "fate": "inlined",
-        "copies": 1,
-    }
-    return rows.CapturedArray.model_validate(fields | changes)
+array = partial(captured_array, uses=2)
 
 
 def hazard(**changes) -> rows.Hazard:
