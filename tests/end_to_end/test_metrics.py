@@ -4,7 +4,6 @@ import io
 from dataclasses import replace
 
 import pytest
-from built_campaigns import captured_array
 from rich.console import Console
 
 from parity_tests.cli import run_view
@@ -25,7 +24,7 @@ from reports.rows import (
 )
 from reports.rows.metric_records import Figure, Larger, Metric, OverviewColumn, TerminalColumn
 from reports.views import overview, program
-from tests.helpers.built_campaigns import ENVIRONMENT
+from tests.helpers.built_campaigns import ENVIRONMENT, captured_array
 
 MIB = 2**20
 SIDES = ("jax-legacy", "jax-simplified")

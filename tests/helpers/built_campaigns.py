@@ -116,6 +116,15 @@ def comparison(metric: str, outcome: str, **changes) -> rows.Comparison:
     return rows.Comparison.model_validate(fields | changes)
 
 
+def timed(verdict: str, **changes) -> rows.TimeComparison:
+    fields = {
+        "metric": "call", "left": "jax-legacy", "right": "jax-simplified", "verdict": verdict,
+        "ratio": 2.0, "low": 1.9, "high": 2.1, "p_value": 0.001, "margin": 0.05,
+        "samples": (10, 10),
+    }  # fmt: skip
+    return rows.TimeComparison.model_validate(fields | changes)
+
+
 def leaf(rung: str = "bitwise", **changes) -> rows.LeafComparison:
     fields = {
         "path": "['y']",

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import built_grids as built
 import pytest
+from built_campaigns import timed
 from doc_blocks import excerpt
 
 from parity_tests.cli import app, last_failed
@@ -16,7 +17,6 @@ from parity_tests.cli.run_versions import first_change
 from parity_tests.run import each_version
 from parity_tests.run.each_version import EachVersion, Interpreter
 from reports.output.json_file import load_result
-from reports.rows import TimeComparison
 from reports.rows.grid_row import GridVersion
 
 STOCK = ["--sides", "jax-legacy,jax-simplified"]
@@ -240,10 +240,7 @@ def search(monkeypatch):
     return of
 
 
-SLOWER = TimeComparison(
-    metric="call", left="jax-simplified", right="jax-simplified", verdict="slower", ratio=9.0,
-    low=8.0, high=10.0, p_value=0.001, margin=0.05, samples=(10, 10),
-)  # fmt: skip
+SLOWER = timed("slower", left="jax-simplified", ratio=9.0, low=8.0, high=10.0)
 
 
 def test_the_first_release_is_found_by_halves(search, capsys):

@@ -6,6 +6,7 @@ import itertools
 
 import built_grids as built
 import pytest
+from built_campaigns import timed
 from rich.console import Console
 
 from parity_tests.cli import explain_view, run_view
@@ -17,7 +18,6 @@ from reports.rows import (
     ExecutableCounts,
     FlipReason,
     FlipVerdict,
-    TimeComparison,
 )
 from reports.views import texts
 
@@ -279,12 +279,9 @@ def test_of_one_module_that_takes_another_time_it_is_said(digests, metric, is_sa
         seen.model_copy(update={"executable": executable(digest)})
         for seen, digest in itertools.zip_longest(row.observations, digests)
     )
-    slower = TimeComparison(
-        metric=metric, left=built.STOCK[0], right=built.STOCK[1], verdict="slower", ratio=3.0,
-        low=2.9, high=3.1, p_value=0.001, margin=0.05, samples=(10, 10),
-    )  # fmt: skip
-    timed = row.model_copy(update={"observations": observations, "times": (slower,)})
-    text = printed(built.version("0.10.2", timed).campaign, "loop")
+    slower = timed("slower", metric=metric, ratio=3.0, low=2.9, high=3.1)
+    row = row.model_copy(update={"observations": observations, "times": (slower,)})
+    text = printed(built.version("0.10.2", row).campaign, "loop")
     said = f"in {metric} of loop: 3.00 times (2.90 to 3.10)"
     assert said in text
     assert (f"{said}; the optimised module is the same, the time is not" in text) == is_said

@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from built_campaigns import leaf
 
 from parity_tests.advice import advice
 from parity_tests.evidence import values
@@ -14,7 +15,7 @@ from parity_tests.judge.findings import Findings, NotRepeatable
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.sides import Pair
 from parity_tests.judge.unrepeated import across, explained, within
-from reports.rows import CallAsWritten, Failure, Hazard, LeafComparison, Observation, OutputLeaf
+from reports.rows import CallAsWritten, Failure, Hazard, Observation, OutputLeaf
 from reports.rows.calls import Effect, Effects
 from reports.rows.check_names import AS_WRITTEN, PLACED
 
@@ -208,10 +209,7 @@ def test_calls_that_were_not_made_on_one_side_are_not_alike():
 
 
 def test_values_that_are_as_far_apart_in_the_traced_program_are_told_there():
-    apart = LeafComparison(
-        path="", rung="mismatch", max_abs=0.1, max_rel=0.1, max_ulp=9, mismatch_share=1.0,
-        first_index=(0,), passing_rtol=None,
-    )  # fmt: skip
+    apart = leaf("mismatch", path="", max_abs=0.1)
     assert found([gives()], [gives(TWO)], [apart]) == ALIKE
     nearer = apart.model_copy(update={"max_abs": 0.01})
     assert found([gives()], [gives(TWO)], [nearer])[0][0] == "different"

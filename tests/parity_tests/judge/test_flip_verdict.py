@@ -1,7 +1,7 @@
 """The flip verdict on rows written by hand: each rule, and what only looks like its case."""
 
 import pytest
-from built_campaigns import captured_array
+from built_campaigns import captured_array, leaf, timed
 
 from parity_tests.advice import advice
 from parity_tests.judge.findings import Findings
@@ -16,7 +16,6 @@ from reports.rows import (
     Hazard,
     HostMemory,
     JaxprCounts,
-    LeafComparison,
     MeasuredWith,
     MemoryStats,
     MovedArray,
@@ -24,7 +23,6 @@ from reports.rows import (
     Observation,
     ProgramNumber,
     StageTimes,
-    TimeComparison,
 )
 
 BEFORE, AFTER = FLIPS[0]
@@ -59,21 +57,11 @@ def comparison(metric, outcome, leaves=(), pair=(BEFORE, AFTER)):
     )  # fmt: skip
 
 
-def leaf(rung):
-    return LeafComparison(
-        path="", rung=rung, max_abs=0, max_rel=0, max_ulp=0, mismatch_share=0, first_index=None,
-        passing_rtol=None,
-    )  # fmt: skip
-
-
 EQUAL = comparison("outputs", "equal", (leaf("bitwise"),))
 
 
 def time(verdict, metric="call", pair=(BEFORE, AFTER)):
-    return TimeComparison(
-        metric=metric, left=pair[0], right=pair[1], verdict=verdict, ratio=2.0, low=1.9, high=2.1,
-        p_value=0.001, margin=0.05, samples=(10, 10),
-    )  # fmt: skip
+    return timed(verdict, metric=metric, left=pair[0], right=pair[1])
 
 
 def decided(*comparisons, before=None, after=None, times=(), hazards=(), drift=(), pairs=FLIPS):

@@ -5,6 +5,7 @@ import math
 import built_grids
 import numpy as np
 import pytest
+from built_campaigns import timed
 
 from parity_tests.judge.timing import (
     SMALLEST_MARGIN,
@@ -15,7 +16,7 @@ from parity_tests.judge.timing import (
     judge_times,
     one_sided,
 )
-from reports.rows import TimeComparison, TimeSamples
+from reports.rows import TimeSamples
 
 PAIR = ("jax-legacy", "jax-simplified")
 
@@ -104,11 +105,7 @@ def test_a_clock_that_is_too_coarse_is_no_error():
     ("slower", "faster", "alarm"), [(10, 0, True), (0, 10, True), (6, 5, False), (2, 0, False)]
 )
 def test_alarms_that_all_point_one_way_are_distrusted(slower, faster, alarm):
-    row = TimeComparison(
-        metric="call", left=PAIR[0], right=PAIR[1], verdict="slower", ratio=1.0, low=None,
-        high=None, p_value=None, margin=0.05, samples=(10, 10),
-    )  # fmt: skip
-    rows = [row] * slower + [row.model_copy(update={"verdict": "faster"})] * faster
+    rows = [timed("slower")] * slower + [timed("faster")] * faster
     assert one_sided(rows) is alarm
 
 

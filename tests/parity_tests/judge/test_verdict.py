@@ -1,6 +1,7 @@
 """The one place that concludes a verdict: what each finding makes of it, and of its reasons."""
 
 import pytest
+from built_campaigns import leaf
 
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import Conclusion, RowDraft, conclude, worst
@@ -8,7 +9,6 @@ from reports.rows import (
     Comparison,
     DriftAttribution,
     Failure,
-    LeafComparison,
     NamedProgram,
     Observation,
 )
@@ -17,13 +17,9 @@ PAIR = ("jax-legacy", "jax-simplified")
 
 
 def outputs(rung, outcome="equal"):
-    leaf = LeafComparison(
-        path="", rung=rung, max_abs=0, max_rel=0, max_ulp=0, mismatch_share=0, first_index=None,
-        passing_rtol=None,
-    )  # fmt: skip
     return Comparison(
         metric="outputs", left=PAIR[0], right=PAIR[1], outcome=outcome, left_value="1 leaf",
-        right_value="1 leaf", detail="as planted", leaves=(leaf,),
+        right_value="1 leaf", detail="as planted", leaves=(leaf(rung),),
     )  # fmt: skip
 
 

@@ -10,8 +10,8 @@ from parity_tests.processes.protocol import Job
 from parity_tests.run import self_comparison
 from parity_tests.run.options import CampaignOptions
 from parity_tests.run.self_comparison import SelfComparison
-from reports.rows import Campaign, Comparison, ProgramRow, TimeComparison
-from tests.helpers.built_campaigns import ENVIRONMENT
+from reports.rows import Campaign, Comparison, ProgramRow
+from tests.helpers.built_campaigns import ENVIRONMENT, timed
 
 FILE = program_file("steady_and_fitful")
 
@@ -44,13 +44,7 @@ def test_nothing_collected_and_unknown_sides_have_their_own_status(tmp_path, cap
 
 
 def verdicts(*found):
-    times = tuple(
-        TimeComparison(
-            metric="call", left="legacy", right="legacy", verdict=verdict, ratio=1.0, low=1.0,
-            high=1.0, p_value=0.5, margin=0.05, samples=(10, 10),
-        )
-        for verdict in found
-    )  # fmt: skip
+    times = tuple(timed(verdict, left="legacy", right="legacy") for verdict in found)
     row = ProgramRow(
         name="p", source="", summary="", verdict="parity", reasons=(), observations=(),
         comparisons=(), times=times,

@@ -5,6 +5,7 @@ import re
 
 import built_grids as built
 import pytest
+from built_campaigns import timed
 from html_pages import Page
 
 from reports import ReportReadError, render_grid, rows
@@ -138,10 +139,7 @@ def test_environments_that_differ_in_more_than_jax_are_told(grid):
 
 
 def test_times_and_how_they_grow_are_told():
-    slower = rows.TimeComparison(
-        metric="call", left="jax-legacy", right="jax-legacy", verdict="slower", ratio=512.0,
-        low=487.0, high=530.0, p_value=0.001, margin=0.05, samples=(10, 10),
-    )  # fmt: skip
+    slower = timed("slower", right="jax-legacy", ratio=512.0, low=487.0, high=530.0)
     growth = rows.Growth(
         program="loop", side="jax-legacy", metric="call", sizes=(2000, 8000), exponent=2.01,
         low=1.97, high=2.04, samples=10,

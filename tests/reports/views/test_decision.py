@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 
 import pytest
+from built_campaigns import timed
 
 from reports import rows
 from reports.output import html_page, plots
 from reports.output.html_page import addresses
-from reports.rows import FlipReason, FlipVerdict, TimeComparison, TimeSamples
+from reports.rows import FlipReason, FlipVerdict, TimeSamples
 from reports.views import decision, scatter
 
 
@@ -40,10 +41,7 @@ def called(row, before, after):
 
 
 def judged(verdict, ratio, low=None, high=None):
-    return TimeComparison(
-        metric="call", left="jax-legacy", right="jax-simplified", verdict=verdict, ratio=ratio,
-        low=low, high=high, p_value=0.01, margin=0.05, samples=(10, 10),
-    )  # fmt: skip
+    return timed(verdict, ratio=ratio, low=low, high=high)
 
 
 def page_of(campaigns, *programs):
