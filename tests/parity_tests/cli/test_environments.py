@@ -15,6 +15,14 @@ def folder(tmp_path, monkeypatch):
     return tmp_path / "store"
 
 
+def keep(path, jax, requested, with_):
+    environment = store.Environment(
+        path=path, requested=requested, jax=jax, jaxlib=jax, python_version="3.13.0", with_=with_,
+        packages=(), made=datetime(2026, 11, 22, 12, tzinfo=UTC),
+    )  # fmt: skip
+    store.finish(environment)
+
+
 @pytest.fixture
 def filled(folder):
     """A store with two environments, and a folder whose maker was killed."""
@@ -22,18 +30,7 @@ def filled(folder):
         path = folder / f"jax-{jax}"
         (path / "bin").mkdir(parents=True)
         (path / "bin" / "python").write_bytes(bytes(3_000_000))
-        store.finish(
-            store.Environment(
-                path=path,
-                requested="",
-                jax=jax,
-                jaxlib=jax,
-                python_version="3.13.0",
-                with_=with_,
-                packages=(),
-                made=datetime(2026, 11, 22, 12, tzinfo=UTC),
-            )
-        )
+        keep(path, jax, "", with_)
     (folder / "left" / "bin").mkdir(parents=True)
     return folder
 
@@ -95,18 +92,7 @@ def test_an_environment_that_is_there_is_not_made_again(folder, capsys):
     plan = making.planned("0.10.2", ["flax"])
     (plan.path / "bin").mkdir(parents=True)
     (plan.path / "bin" / "python").touch()
-    store.finish(
-        store.Environment(
-            path=plan.path,
-            requested=plan.requested,
-            jax="0.10.2",
-            jaxlib="0.10.2",
-            python_version="3.13.0",
-            with_=("flax",),
-            packages=(),
-            made=datetime(2026, 11, 22, 12, tzinfo=UTC),
-        )
-    )
+    keep(plan.path, "0.10.2", plan.requested, ("flax",))
     assert app.main(["environments", "make", "0.10.2", "--with", "flax"]) == 0
     captured = capsys.readouterr()
     assert captured.out == f"{plan.path}/bin/python\n"
