@@ -69,10 +69,9 @@ def _imports_of(file: str) -> set[_Import]:
 def _files_of(name: str, beside: str | None) -> Iterator[str]:
     """Find the user's files of a module, and of the packages that it is in."""
     parts, path = name.split("."), [beside] if beside else None
-    for number in range(1, len(parts) + 1):
-        name = ".".join(parts[:number])
+    for part in parts:  # by its own name: of a whole one, a folder's parents must be imported
         finders = sys.meta_path if path is None else (PathFinder,)
-        spec = next((spec for each in finders if (spec := each.find_spec(name, path))), None)
+        spec = next((spec for each in finders if (spec := each.find_spec(part, path))), None)
         if spec is None:
             return
         if spec.has_location and spec.origin:

@@ -44,9 +44,11 @@ def test_what_a_function_will_import_counts(folder):
         "users_helper.py": "def late():\n    from users_package.inner import deep, VALUE\n",
         "users_package/__init__.py": "",
         "users_package/inner/__init__.py": "from .. import beside\nVALUE = 1\n",
-        "users_package/inner/deep.py": "raise AssertionError('imported')\n",
         "users_package/inner/no_python.py": "def (\n",
         "users_package/beside.py": "def late():\n    from .inner import no_python\n",
+        "users_package/inner/deep.py": "import users_folder.one.two\nraise AssertionError\n",
+        "users_folder/one/two/__init__.py": "from ..four.five import six\n",
+        "users_folder/one/four/five/six.py": "",
     }
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
