@@ -102,21 +102,21 @@ class _Pair:
         """Run both, compare, and return or raise what the program's own side does."""
         # The own side consumes what the program donates, and the other one may have captured it.
         # Without donations it comes first: the results of the other one take memory.
-        other = self._on_other() if any(self._execution.donated) else None
+        other = self._run_on(self._other) if any(self._execution.donated) else None
         # Whatever a program raises is its result; the caller gets it as without us.
         try:
             own = self._execution.run()
         except Exception as error:
-            self._compare_failures(error, self._on_other() if other is None else other)
+            self._compare_failures(error, self._run_on(self._other) if other is None else other)
             raise
-        other = self._on_other() if other is None else other
+        other = self._run_on(self._other) if other is None else other
         if isinstance(other, Exception):
             self._compare_failures(None, other)
         else:
             self._compare(own, other)
         return own
 
-    def _on_other(self) -> Sequence[Any] | Exception:
+    def _run_on(self, side: OurSide) -> Sequence[Any] | Exception:
         execution = self._execution
         try:
             with jax_defaults():
@@ -125,7 +125,7 @@ class _Pair:
                     for each, donated in zip(execution.operands, execution.donated, strict=True)
                 ]
             with jax_defaults(LOGS):  # a test may count what JAX says of its program
-                results = execution.run_on(self._other, operands)
+                results = execution.run_on(side, operands)
             jax.block_until_ready(results)
             return results
         except Exception as error:  # noqa: BLE001 - as above
@@ -164,16 +164,40 @@ class _Pair:
                 _leaf(name, left, right, truth.get(number))
                 for number, (name, left, right) in enumerate(named_pairs)
             ]
-        if rules := self._recorder.rules:
-            leaves = [
-                rules.judged(leaf, _host(left), _host(right))
-                for leaf, (_, left, right) in zip(leaves, named_pairs, strict=True)
-            ]
-        self._recorder.compared(self._seen, tolerance_ladder.worst_rung(leaves))
+        leaves = [
+            self._by_rules(leaf, *pair[1:]) for leaf, pair in zip(leaves, named_pairs, strict=True)
+        ]
+        if changing := self._changing(leaves, own):
+            paths = ", ".join(leaf.path for leaf in changing)
+            self._recorder.not_compared(self._seen, f"{paths} differs from run to run on one side")
+        if len(changing) < len(leaves):
+            steady = [leaf for leaf in leaves if leaf not in changing]
+            self._recorder.compared(self._seen, tolerance_ladder.worst_rung(steady))
         for leaf, (_, left, right) in zip(leaves, named_pairs, strict=True):
-            if leaf.rung == "mismatch":
+            if leaf.rung == "mismatch" and leaf not in changing:
                 values = (_value(each, leaf.first_index) for each in (left, right))
                 self._differs(leaf=leaf, left_value=next(values), right_value=next(values))
+
+    def _changing(
+        self, leaves: Sequence[LeafComparison], own: Sequence[Any]
+    ) -> list[LeafComparison]:
+        """Return the mismatches whose result is another one when its own side runs once more."""
+        found = [number for number, leaf in enumerate(leaves) if leaf.rung == "mismatch"]
+        if not found or any(self._execution.donated):
+            return []
+        again = self._run_on(self._execution.side)
+        if isinstance(again, Exception):
+            return []
+        pairs = ((leaves[number], own[number], again[number]) for number in found)
+        return [
+            leaf
+            for leaf, left, right in pairs
+            if self._by_rules(_leaf(leaf.path, left, right), left, right).rung == "mismatch"
+        ]
+
+    def _by_rules(self, leaf: LeafComparison, left: Any, right: Any) -> LeafComparison:
+        rules = self._recorder.rules
+        return rules.judged(leaf, _host(left), _host(right)) if rules else leaf
 
     def _compare_placement(self, name: str, left: Any, right: Any) -> None:
         if _are_placed_alike(left, right):

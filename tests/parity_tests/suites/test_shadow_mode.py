@@ -303,6 +303,35 @@ def test_programs_run_once_or_twice_as_their_meaning_allows(suite):
     assert any("as ordered (test_planted.py:" in line and "IO" in line for line in once)
 
 
+def test_a_result_that_does_not_repeat_itself_is_not_compared_and_others_are(suite):
+    tests = """
+    import itertools
+    import numpy as np
+
+    handles = itertools.count()
+
+
+    @jax.jit
+    def opened(x):
+        made = jax.ShapeDtypeStruct((), "int32")
+        handle = jax.pure_callback(lambda: np.int32(next(handles)), made)
+        return {"handle": handle, "scaled": x * TABLE[3]}
+
+
+    def test_opens():
+        opened(2.0)
+    """
+    run = suite.write(tests).run("--constparity=both")
+    assert run.outcomes == {"passed": 1}, run.output
+    [told] = [line for line in run.section if line.startswith("not compared each time")]
+    assert told.startswith("not compared each time: 1 program, as opened (test_planted.py:")
+    assert told.endswith(": ['handle'] differs from run to run on one side")
+    run = suite.plant().run("--constparity=both")
+    assert run.outcomes == {"failed": 1}
+    assert "['scaled']: 6.0 on legacy, 12.0 on simplified" in run.output
+    assert "['handle']: " not in run.output
+
+
 def test_a_side_that_fails_alone_is_a_difference(suite):
     fault = """
     from engine.runtime import lowering
