@@ -17,6 +17,10 @@ from pathlib import Path
 import parity_tests
 
 _INSTALLED = ("site-packages", "dist-packages")
+_NOT_THEIRS = tuple(
+    Path(each).resolve()
+    for each in (os.path.dirname(parity_tests.__file__), sysconfig.get_path("stdlib"))
+)
 
 # A module's name, and the folder that it is looked for in; on the path where there is none.
 _Import = tuple[str, str | None]
@@ -93,8 +97,6 @@ def _named_by(error: BaseException | None) -> Iterator[str]:
 
 def _is_users(file: str) -> bool:
     path = Path(os.path.realpath(file))
-    ours = Path(parity_tests.__file__).resolve().parent
-    library = Path(sysconfig.get_paths()["stdlib"]).resolve()
     if not path.is_file() or set(path.parts) & set(_INSTALLED):
         return False
-    return not any(path.is_relative_to(each) for each in (ours, library))
+    return not any(map(path.is_relative_to, _NOT_THEIRS))
