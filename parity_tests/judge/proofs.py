@@ -385,7 +385,7 @@ NOT_ONE_JIT = (
     "it is no jitted function itself: what its Python does around those that it calls is not proved"
 )
 _SAFE: FlipOutcome = "safe"
-_NOT_HERE = {
+_OF_ANSWER = {
     "proved": "both forms are proved one computation",
     "parted": "not proved: its two forms part; `constparity prove` says where",
 }
@@ -397,7 +397,7 @@ def reasons(
     """Yield what the proof of a program says beside its comparisons; nothing where they agree.
 
     Outputs that differ although the program is proved differ by what comes after lowering. A
-    program that is not proved agrees on these arguments alone. Of one that is `not_here`, and so
+    program that is not proved agrees on these arguments alone, if at all. Of one that is `not_here`, and so
     has not run, the proof is all that is known.
     """
     if not claims:
@@ -407,14 +407,15 @@ def reasons(
     is_bitwise = all(leaf.rung == "bitwise" for each in outputs for leaf in each.leaves)
     what, outcome = "", _SAFE
     if not_here and answer in ("proved", "parted"):
-        what = _NOT_HERE[answer]
+        what = _OF_ANSWER[answer]
     elif answer == "proved" and outputs and not is_bitwise:
         what = _AFTER_LOWERING
     elif answer == "refuted":
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
         outcome = "different" if not_here else _SAFE
     elif answer == "parted":
-        what = "agrees here, not proved: its two forms part; `constparity prove` says where"
+        agrees = bool(outputs) and all(each.outcome == "equal" for each in outputs)
+        what = f"agrees here, {_OF_ANSWER[answer]}" if agrees else _OF_ANSWER[answer]
     elif answer == "undecided":
         what = f"not proved: {_first(claims, 'undecided')}"
     if what:

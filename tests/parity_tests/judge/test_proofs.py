@@ -4,7 +4,15 @@ import pytest
 
 from parity_tests.advice import advice
 from parity_tests.judge.findings import Findings
-from parity_tests.judge.proofs import NOT_ONE_JIT, NOT_RUN, breaking, claim, contradiction, need_run
+from parity_tests.judge.proofs import (
+    NOT_ONE_JIT,
+    NOT_RUN,
+    breaking,
+    claim,
+    contradiction,
+    need_run,
+    reasons,
+)
 from parity_tests.judge.sides import FLIPS
 from parity_tests.judge.verdict import RowDraft, conclude
 from reports.rows import (
@@ -166,6 +174,19 @@ def test_of_what_cannot_run_here_nobody_calls_the_jits_one_by_one():
         NOT_ONE_JIT, "both forms are proved one computation",
     ]  # fmt: skip
     assert NOT_ONE_JIT not in [each.what for each in not_here("d").reasons]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "said"),
+    [("equal", "agrees here, not proved: "), ("different", "not proved: "), ("not compared", "not")],
+)
+def test_only_a_program_whose_outputs_are_equal_agrees_here(outcome, said):
+    numbers = (Numbers(jaxpr=ProgramNumber(digest=text)) for text in "de")
+    outputs = Comparison(
+        left=BEFORE, right=AFTER, metric="outputs", outcome=outcome, left_value="", right_value=""
+    )
+    [reason] = reasons([claim("jaxpr", "", *numbers)], [outputs])
+    assert reason.what.startswith(said)
 
 
 def ran(outcome="different", kind="outputs", stage=None, cause=None, **changes):
