@@ -13,15 +13,16 @@ from reports.rows.observation import OF_LIMITS
 
 # Without the lines of a program: reports put programs together that one advice helps.
 _INLINED = 'engine.jit(f, constant_policy=lambda constant: "inline")'
+WITH_PREAMBLE = 'engine.jit(f, constants="simplified", precompute_constants="auto")'
 _IN_BOTH_FORMS = "that works in both forms"
 
 ADVICE: Mapping[str, str] = {
     # -- what a flip costs -------------------------------------------------------------------------
-    "compute once": 'engine.jit(f, precompute_constants="auto") computes them once, in a preamble; '
-    "or compute them before the function is traced, and capture the results",
+    "compute once": f"{WITH_PREAMBLE} computes them once, in a preamble; or compute them before "
+    "the function is traced, and capture the results",
     "computes more": "XLA simplifies by values that it knows: decide by them in Python before "
-    "tracing, compute what depends on captured arrays alone once, as engine.jit(f, "
-    f'precompute_constants="auto") does, or keep the array inlined: {_INLINED}',
+    "tracing, compute what depends on captured arrays alone once, as "
+    f"{WITH_PREAMBLE} does, or keep the array inlined: {_INLINED}",
     "convert before": "convert or move the array before tracing and capture the result (for a "
     "product: batch axes first, contracted axes side by side), or keep it inlined: "
     f"{_INLINED}",

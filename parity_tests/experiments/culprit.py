@@ -22,6 +22,7 @@ from typing import Any, Protocol
 
 import jax
 
+from parity_tests.advice import WITH_PREAMBLE
 from parity_tests.evidence import tolerance_ladder, values
 from parity_tests.evidence.tolerance_ladder import RUNGS
 from parity_tests.exception_texts import without_ids
@@ -174,7 +175,7 @@ def _preamble(staged: _Staged, question: CulpritQuestion) -> tuple[str, ...]:
     if before < question.factor * after:
         return ()
     return (
-        f'to do: precompute_constants="auto" of the engine does the work on captured arrays once: '
+        f"to do: {WITH_PREAMBLE} does the work on captured arrays once: "
         f"{after:.3g} s a call, {before:.3g} s without",
     )
 

@@ -397,8 +397,8 @@ def reasons(
     """Yield what the proof of a program says beside its comparisons; nothing where they agree.
 
     Outputs that differ although the program is proved differ by what comes after lowering. A
-    program that is not proved agrees on these arguments alone, if at all. Of one that is `not_here`, and so
-    has not run, the proof is all that is known.
+    program that is not proved agrees on these arguments alone, if at all. Of one that is
+    `not_here`, and so has not run, the proof is all that is known.
     """
     if not claims:
         return

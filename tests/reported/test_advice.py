@@ -213,18 +213,22 @@ def test_what_fails_newly_works_where_its_arrays_are_kept_inlined(function):
 
 
 def test_a_preamble_computes_once_what_legacy_folds():
+    [advised] = re.findall(r"engine\.jit\(f, (.*?)\)", ADVICE["compute once"])
+    options = eval(f"dict({advised})")
+
     def folded(x):
         return jnp.cumsum(ROUGH @ ROUGH @ ROUGH, axis=0) @ x
 
     hoisted, once, legacy = (
-        compiled(folded, **options).cost_analysis()["flops"]
-        for options in (
+        compiled(folded, **each).cost_analysis()["flops"]
+        for each in (
             {"constants": "simplified"},
-            {"constants": "simplified", "precompute_constants": "auto"},
+            options,
             {"constants": "legacy"},
         )
     )
     assert once == legacy < hoisted
+    assert engine.jit(folded, **options).lower(X).const_args  # legacy has none: XLA folds there
 
 
 # -- programs that do not repeat themselves --------------------------------------------------------

@@ -52,8 +52,8 @@ CAPTURED = """\
 What became of the largest captured array, before / after the flip; as how many const args stock
 simplified passes one array, for XLA takes each Literal's to be different (pass it as an argument
 instead); and the equations on captured arrays alone, with their operations, which legacy's XLA
-computes once and stock simplified's in each call (`engine.jit(f, precompute_constants="auto")` does
-it once).
+computes once and stock simplified's in each call
+(`engine.jit(f, constants="simplified", precompute_constants="auto")` does it once).
 """
 ASKED = """\
 Asked of each program: `constparity bisect`, where failing is that the sum of the outputs moves by

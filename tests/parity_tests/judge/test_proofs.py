@@ -178,7 +178,11 @@ def test_of_what_cannot_run_here_nobody_calls_the_jits_one_by_one():
 
 @pytest.mark.parametrize(
     ("outcome", "said"),
-    [("equal", "agrees here, not proved: "), ("different", "not proved: "), ("not compared", "not")],
+    [
+        ("equal", "agrees here, not proved: "),
+        ("different", "not proved: "),
+        ("not compared", "not"),
+    ],
 )
 def test_only_a_program_whose_outputs_are_equal_agrees_here(outcome, said):
     numbers = (Numbers(jaxpr=ProgramNumber(digest=text)) for text in "de")

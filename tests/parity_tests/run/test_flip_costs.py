@@ -47,7 +47,8 @@ def test_the_largest_price_is_first_and_drift_is_last(rows):
     assert re.fullmatch(
         r"closure: \S*costs.py:\d+ \([\d.]+ MiB of results\): each call takes [\d,.]+x as long: "
         r"XLA no longer folds `sin` and \d+ more → "
-        r'engine\.jit\(f, precompute_constants="auto"\) computes them once, .*',
+        r'engine\.jit\(f, constants="simplified", precompute_constants="auto"\) computes them '
+        "once, .*",
         headline([rows[name] for name in ("other_words", "closure")]).first,
     )
 
