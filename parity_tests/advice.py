@@ -120,7 +120,7 @@ ADVICE: Mapping[str, str] = {
     f"len(jaxpr.invars) and not by a fixed place: {_IN_BOTH_FORMS}",
     "outvars": "take the value of an output from Literal.val where it is a Literal",
     "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
-    f"that is an array: {_IN_BOTH_FORMS}",
+    f"that is an array, and decide nothing by the number of operands: {_IN_BOTH_FORMS}",
     "params": "split the operands of each equation by its own counts, as num_consts, and look for "
     f"captured arrays in Literals as well: {_IN_BOTH_FORMS}",
     "equations": "decide nothing by the number of equations: captured arrays may need more of them "

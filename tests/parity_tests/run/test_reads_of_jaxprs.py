@@ -26,6 +26,7 @@ def flips():
         ("raises_in_the_factory", "# reads raises_in_the_factory", CONSTS, "eval_jaxpr"),
         ("number_of_constvars", "# reads number_of_constvars", "`.constvars`", "eval_jaxpr"),
         ("own_interpreter", "for var in equation.invars", "`.invars` of an eq", "Literal.val"),
+        ("number_of_operands", "# reads number_of_op", "`.invars` of an eq", "number of operands"),
         ("operands_of_a_body", "# reads operands_of_a_body", "`.invars` of a jaxpr", "pair"),
         ("constants_of_a_body", "# reads constants_of_a_body", "`.params` of an eq", "num_consts"),
         ("the_flag_by_its_private_name", "# reads its private name", FLAG, "do not read the flag"),

@@ -67,6 +67,12 @@ def own_interpreter(x):
 
 
 @program(args=(X,))
+def number_of_operands(x):
+    closed = jax.make_jaxpr(lambda y: jax.lax.scan(lambda c, _: (c * WEIGHTS, None), y, None, 3))(x)
+    return x * len(closed.eqns[0].invars)  # reads number_of_operands
+
+
+@program(args=(X,))
 def operands_of_a_body(x):
     closed = jax.make_jaxpr(lambda y: jax.lax.scan(lambda c, _: (c * WEIGHTS, None), y, None, 3))(x)
     [scan] = [each for each in closed.jaxpr.eqns if each.primitive.name == "scan"]
