@@ -81,8 +81,10 @@ def of_failure(flip: AcrossFlip, before: Observation, after: Observation) -> Fli
         )
     # As far as it can go here, it works before the flip.
     if before.failure is not None and before.failure.kind != "not here":
-        # Run by itself, a program whose settings come too late may work.
+        # By itself, a program whose settings come too late may work; so may others without a limit.
         fails = f"{flip.left} fails {'here' if flip.findings.too_late else 'today'}"
+        if before.failure.kind in OF_LIMITS:
+            fails = f"{flip.left} reaches a limit"
         today, then = _said(before.failure), _said(after.failure) if after.failure else ""
         if not then or are_alike(then, today):
             alike = ", alike" if then else f", and {flip.right} works after the flip"

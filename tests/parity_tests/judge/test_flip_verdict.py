@@ -469,9 +469,11 @@ def test_each_of_these_has_the_advice_that_fits(kind, action):
     ("kind", "action"), [("timeout", "raise --timeout"), ("memory", "raise --memory-limit")]
 )
 def test_a_limit_before_the_flip_has_the_same_advice(kind, action):
-    assert worst(FAILED, before=failed(BEFORE, kind)).action.startswith(action)
+    alone = worst(FAILED, before=failed(BEFORE, kind))
     both = worst(FAILED, before=failed(BEFORE, kind), after=failed(AFTER, kind))
-    assert both.action.startswith(action)
+    for each in (alone, both):
+        assert each.what.startswith("jax-legacy reaches a limit, ")  # and may not fail today
+        assert each.action.startswith(action)
 
 
 def test_a_side_in_the_other_mode_is_no_failure_of_the_program():
