@@ -57,6 +57,10 @@ FOUND = {
         "    return {v.val: v for v in eqn.invars if isinstance(v, core.Literal)}  # <-",
         "cache = {}\ndef keep(v: core.Literal): cache[v.val] = v  # <-",
         "cache = {}\ndef kept(v: core.Literal): return cache.get(v.val)  # <-",
+        "cache = {}\ndef kept(v: core.Literal): return cache.setdefault(v.val, v)  # <-",
+        "def key(v: core.Literal): return hash((str(v.aval), v.val))  # <-",
+        "def key(eqn): return hash(tuple(\n"
+        "    v.val if type(v) is core.Literal else v for v in eqn.invars))  # <-",
     ],
     "CP105": [
         "def folds(eqn): return all(isinstance(v, core.Literal) for v in eqn.invars)  # <-",
@@ -322,6 +326,8 @@ SILENT = {
         "import ast\ndef g(v): return int(v.val) if type(v) is ast.Literal else 0",
         "def g(eqn): return {v: v.val for v in eqn.invars if type(v) is core.Literal}",
         "def g(table, v: core.Literal): return table[v.val]",
+        "cache = {}\ndef g(name, v: core.Literal): return cache.get(name, v.val)",
+        "def g(v: core.Literal): return hash((str(v.aval), v.val.tobytes()))",
     ],
     "CP105": [
         "def g(eqn): return [v for v in eqn.invars if not isinstance(v, core.Literal)]",

@@ -55,7 +55,23 @@ def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
         return "a Literal's value is taken for true or false"
     if isinstance(parent, cst.If | cst.While):
         return "a Literal's value is taken for true or false"
-    return "a Literal's value is hashed" if _is_key(kinds.module, node) else ""
+    is_hashed = _is_key(kinds.module, node) or _is_in_hashed_tuple(kinds.module, node)
+    return "a Literal's value is hashed" if is_hashed else ""
+
+
+def _is_in_hashed_tuple(module: Module, node: cst.CSTNode) -> bool:
+    """Say whether `hash` takes a tuple with a value, as `hash(tuple(v.val for v in vs))`."""
+    inner = node
+    for outer in module.around(node):
+        if is_called(outer, "hash"):
+            return True
+        is_element = isinstance(outer, cst.GeneratorExp) and outer.elt is inner
+        is_case = isinstance(outer, cst.IfExp) and outer.test is not inner
+        is_part = isinstance(outer, cst.Element | cst.Tuple | cst.Arg) or is_called(outer, "tuple")
+        if not (is_element or is_case or is_part):
+            return False
+        inner = outer
+    return False
 
 
 def _is_identity(kinds: Kinds, node: cst.Attribute) -> bool:
@@ -283,8 +299,8 @@ def _is_key(module: Module, access: cst.CSTNode) -> bool:
         element = module.parent(parent)
         whole = module.parent(element) if element is not None else None
         return isinstance(whole, cst.Subscript) and _is_dict(module, whole.value)
-    if is_called(call, "get") and isinstance(call.func, cst.Attribute):
-        return _is_dict(module, call.func.value)
+    if is_called(call, "get", "setdefault", "pop") and isinstance(call.func, cst.Attribute):
+        return call.args[0].value is access and _is_dict(module, call.func.value)
     return False
 
 
