@@ -249,6 +249,7 @@ _TABLE: dict[str, Callable[[Any], Structure | None]] = {
     "custom_vjp_call": _call("call_jaxpr"),
     "custom_vmap_call": _call("call", is_opaque=True),
     "composite": _composite,
+    "xla_metadata_call": _call("jaxpr"),  # from 0.11.0 on
     "shard_map": _call("jaxpr", is_opaque=True),
     "cond": _cond,
     "while": _while,

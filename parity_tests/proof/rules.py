@@ -43,6 +43,7 @@ _LEFT_OUT: dict[str, str] = {
     "checkpoint": "jaxpr policy",
     "remat2": "jaxpr policy",
     "composite": "call_jaxpr jaxpr",
+    "xla_metadata_call": "jaxpr",
     "reduce": "computation",
     "shard_map": "jaxpr in_specs out_specs",
     "scan": "jaxpr num_consts num_carry ft_in ft_out linear",

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import ShapeDtypeStruct as S
 from jax import lax
-from pairs import With, differ
+from jax.experimental import xla_metadata
+from pairs import With, differ, equal
 
 f32 = jnp.float32
 X = S((8, 8), f32)
@@ -410,6 +411,30 @@ differ(
     comp(f=lambda x, k: x, k=1.0),
     jnp.sin,
 )
+if hasattr(xla_metadata, "xla_metadata_call"):  # from 0.11.0 on
+
+    def tagged(f=jnp.sin, **metadata):
+        return xla_metadata.xla_metadata_call(f, **metadata)
+
+    differ(
+        "xla_metadata_call",
+        (V,),
+        jnp.sin,
+        tagged(a="b"),
+        tagged(a="c"),
+        tagged(b="b"),
+        tagged(jnp.cos, a="b"),
+        lambda x: tagged(jnp.sin, a="b")(tagged(jnp.sin, a="b")(x)),
+        lambda x: jnp.sin(tagged(jnp.sin, a="b")(x)),
+        tagged(lambda x: x * np.arange(8, dtype=f32), a="b"),
+        tagged(lambda x: x * np.arange(1, 9, dtype=f32), a="b"),
+    )
+    equal(
+        "xla_metadata_call",
+        (V,),
+        tagged(lambda x: jnp.sin(x) * np.arange(8, dtype=f32), a="b"),
+        lambda x: tagged(lambda x, y: jax.jit(jnp.sin)(x) * y, a="b")(x, np.arange(8, dtype=f32)),
+    )
 PD = lax.platform_dependent
 F = jax.ffi.ffi_call
 
