@@ -402,8 +402,10 @@ def _execution(
         pipeline = pipeline_of(side)
         return plan_of(pipeline, _in_form_of(pipeline, closed_jaxpr), name.choices)
 
+    called = jax_internals.with_layouts_of_arguments(params)
+
     def run_on(side: Side, operands: Sequence[Any]) -> Sequence[Any]:
-        return _callable_on(side, params)(*operands)
+        return _callable_on(side, called)(*operands)
 
     def is_one_program() -> bool:
         one, other = map(planned, SIDES)

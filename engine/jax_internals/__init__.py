@@ -98,6 +98,7 @@ from engine.jax_internals.lowering import (
     lower,
     options_of,
     stated_shardings,
+    with_layouts_of_arguments,
     without_arguments,
 )
 from engine.jax_internals.names import (

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from jax._src import array, config, pjit
 from jax._src.interpreters import pxla
 from jax._src.sharding_impls import UNSPECIFIED
+from jax.experimental.layout import Layout
 
 from engine.jax_internals.const_marks import mark_const_args
 from engine.jax_internals.differences import ClosedJaxpr
@@ -172,6 +173,15 @@ def options_of(params: dict[str, Any]) -> tuple[str, ...]:
 def stated_shardings(params: dict[str, Any]) -> list[Any]:
     """Return the sharding that a jit equation states for each operand, or None."""
     return [None if each is UNSPECIFIED else each for each in params["in_shardings"]]
+
+
+def with_layouts_of_arguments(params: dict[str, Any]) -> dict[str, Any]:
+    """Return the params of jit for a call; a stage may leave layouts of arguments to the compiler.
+
+    `jax.jit` refuses that where it is called: its arguments have layouts.
+    """
+    layouts = (None if each is Layout.AUTO else each for each in params["in_layouts"])
+    return params | {"in_layouts": tuple(layouts)}
 
 
 def without_arguments(

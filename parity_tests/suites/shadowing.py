@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import jax
@@ -155,8 +156,8 @@ class _Pair:
             return
         names = _names(self._execution, len(own))
         named_pairs = list(zip(names, own, other, strict=True))
-        for name, left, right in named_pairs:
-            self._compare_placement(name, left, right)
+        for number, pair in enumerate(named_pairs):
+            self._compare_placement(number, *pair)
         leaves = [_leaf(name, left, right) for name, left, right in named_pairs]
         if any(leaf.rung == "mismatch" for leaf in leaves):
             truth = true_values(self._execution)
@@ -183,25 +184,31 @@ class _Pair:
     ) -> list[LeafComparison]:
         """Return the mismatches whose result is another one when its own side runs once more."""
         found = [number for number, leaf in enumerate(leaves) if leaf.rung == "mismatch"]
-        if not found or any(self._execution.donated):
-            return []
-        again = self._run_on(self._execution.side)
-        if isinstance(again, Exception):
-            return []
-        pairs = ((leaves[number], own[number], again[number]) for number in found)
+        pairs = ((leaves[n], own[n], self._again[n]) for n in found if self._again)
         return [
             leaf
             for leaf, left, right in pairs
             if self._by_rules(_leaf(leaf.path, left, right), left, right).rung == "mismatch"
         ]
 
+    @cached_property
+    def _again(self) -> Sequence[Any]:
+        """The results of one more run on the own side, as the other one runs; () without."""
+        if any(self._execution.donated):
+            return ()
+        again = self._run_on(self._execution.side)
+        return () if isinstance(again, Exception) else again
+
     def _by_rules(self, leaf: LeafComparison, left: Any, right: Any) -> LeafComparison:
         rules = self._recorder.rules
         return rules.judged(leaf, _host(left), _host(right)) if rules else leaf
 
-    def _compare_placement(self, name: str, left: Any, right: Any) -> None:
+    def _compare_placement(self, number: int, name: str, left: Any, right: Any) -> None:
         if _are_placed_alike(left, right):
             return  # to describe where an array is takes longer than many a program
+        # A stage places by the arguments that it was lowered for, and the other side by these.
+        if self._again and _are_placed_alike(self._again[number], right):
+            return
         for what, read in (("sharding", sharding_of), ("committed", is_committed)):
             of_left, of_right = read(left), read(right)
             if of_left != of_right:

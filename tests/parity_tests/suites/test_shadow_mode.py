@@ -332,6 +332,35 @@ def test_a_result_that_does_not_repeat_itself_is_not_compared_and_others_are(sui
     assert "['handle']: " not in run.output
 
 
+def test_a_stage_is_called_with_arguments_that_are_placed_otherwise_than_it_was_lowered_for(suite):
+    tests = """
+    from jax.experimental.layout import Format, Layout
+
+    A_TYPE = jax.ShapeDtypeStruct((4, 2), "float32")
+
+
+    def scale(x):
+        return x * TABLE[3]
+
+
+    def test_places():
+        scaled = jax.jit(scale).lower(A_TYPE).compile()
+        placed = jax.device_put(jnp.ones((4, 2)), jax.devices()[0])
+        assert not scaled(placed).committed
+
+
+    def test_leaves_layouts_to_the_compiler():
+        scaled = jax.jit(scale, in_shardings=Format(Layout.AUTO)).lower(A_TYPE).compile()
+        [[chosen], _] = scaled.input_formats
+        scaled(jax.jit(jnp.sin, out_shardings=chosen)(jnp.ones((4, 2))))
+    """
+    run = suite.write(tests).run("--constparity=both")
+    assert run.outcomes == {"passed": 2}, run.output
+    assert not [line for line in run.section if line.startswith("not compared")]
+    run = suite.plant().run("--constparity=both")
+    assert run.outcomes == {"failed": 2}
+
+
 def test_a_side_that_fails_alone_is_a_difference(suite):
     fault = """
     from engine.runtime import lowering
