@@ -9,7 +9,7 @@ import engine
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.rewriting import replace_captured, with_other_elements
 from parity_tests.observe import compile_cache
-from parity_tests.observe.compile_cache import as_the_user_has_it, compiled_with_a_folder
+from parity_tests.observe.compile_cache import HIT, as_the_user_has_it, compiled_with_a_folder
 from parity_tests.observe.jit_on_side import staged_alone
 
 WEIGHTS = np.arange(64, dtype=np.float32).reshape(8, 8)
@@ -33,9 +33,12 @@ def measured(constants, captured, fun=step):
 
 @pytest.mark.parametrize(("constants", "recompiles"), [("legacy", 1), ("simplified", 0)])
 def test_other_values_are_compiled_again_where_they_are_inlined(constants, recompiles):
-    found = measured(constants, [WEIGHTS, TABLE])
+    with compile_cache.cache_events() as events:
+        found = measured(constants, [WEIGHTS, TABLE])
     assert found.recompiles == recompiles
     assert found.seconds > 0
+    # No more often than the figures need: each may take seconds.
+    assert events[HIT] == 1
 
 
 def test_the_same_values_are_never_compiled_again():
