@@ -22,7 +22,9 @@ OWN, BOUND, LIBRARIES = (
 
 @pytest.fixture(scope="module")
 def rows():
-    options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=60.0, attribute=False)
+    options = CampaignOptions(
+        sides=("jax-legacy", "jax-simplified"), timeout=60.0, steady_calls=0, attribute=False
+    )
     return {row.name: row for row in run.run([str(OWN)], options).programs}
 
 

@@ -1,5 +1,6 @@
 """A policy is proposed that inlines what makes calls faster, and nothing else."""
 
+import functools
 import io
 import math
 
@@ -23,17 +24,36 @@ def planted():
     return program_file("planted_tunes")
 
 
-class Clock:
-    """Stands for `time`: nothing takes any but lowering and calling, by what is hoisted then."""
+class Once:
+    """A lowered program that is compiled once, however often it is asked to."""
 
-    def __init__(self, monkeypatch, call, first):
+    def __init__(self, lowered):
+        self._lowered, self.compile = lowered, functools.cache(lowered.compile)
+
+    def __getattr__(self, name):
+        return getattr(self._lowered, name)
+
+
+LOWERED = {}  # by the captured arrays, and which of them are hoisted
+
+
+class Clock:
+    """Stands for `time`: nothing takes any but lowering and calling, by what is hoisted then.
+
+    Nothing is called. So what was lowered once is the same for all tests, unless it `is_anew`.
+    """
+
+    def __init__(self, monkeypatch, call, first, *, is_anew=False):
         self.now = 0.0
         self.lowered = []  # the shapes that were hoisted
         self.calls = 0
         stock = Variants.lower
 
         def lower(variants, hoisted):
-            lowered = stock(variants, hoisted)
+            arrays = ((use.place, use.array.identity in hoisted) for use in variants.arrays)
+            if (key := tuple(arrays)) not in LOWERED or is_anew:
+                LOWERED[key] = Once(stock(variants, hoisted))
+            lowered = LOWERED[key]
             self.lowered.append(shapes(lowered))
             self.now += first(shapes(lowered))
             return lowered
@@ -169,7 +189,7 @@ def test_what_compiles_hopelessly_long_is_compiled_once(planted, monkeypatch):
 
 
 def test_each_sample_compiles(planted, monkeypatch):
-    Clock(monkeypatch, costs(), costs())
+    Clock(monkeypatch, costs(), costs(), is_anew=True)
     program = targets.load_one(f"{planted}:one")
     with work_of_jax() as work:
         tune.tune(program, TuneQuestion(samples=2))
