@@ -1,4 +1,4 @@
-"""Pytest in processes that are forked from one which has imported JAX, for that takes the time.
+"""Pytest in processes forked from one which has imported JAX and others, for that takes the time.
 
 Nothing of this project is imported before the fork, and no device is asked for.
 """
@@ -19,7 +19,12 @@ import pytest
 SERVER = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parent)!r})
-import jax.interpreters.mlir, jax.numpy, jinja2, pydantic, forked_pytest
+import importlib
+import jax.interpreters.mlir, jax.numpy, jinja2, psutil, pydantic.json_schema, forked_pytest
+from _pytest.config import default_plugins
+for each in default_plugins:
+    importlib.import_module("_pytest." + each)
+pydantic.create_model("Any")  # which imports what pydantic does for its first model
 jax.interpreters.mlir.make_ir_context()  # which imports what JAX does when it first lowers
 forked_pytest.serve()
 """
