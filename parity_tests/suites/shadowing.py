@@ -171,8 +171,8 @@ class _Pair:
         if changing := self._changing(leaves, own):
             paths = ", ".join(leaf.path for leaf in changing)
             self._recorder.not_compared(self._seen, f"{paths} differs from run to run on one side")
-        if len(changing) < len(leaves):
-            steady = [leaf for leaf in leaves if leaf not in changing]
+        steady = [leaf for leaf in leaves if leaf not in changing]
+        if steady or not changing:  # a program may have no results
             self._recorder.compared(self._seen, tolerance_ladder.worst_rung(steady))
         for leaf, (_, left, right) in zip(leaves, named_pairs, strict=True):
             if leaf.rung == "mismatch" and leaf not in changing:

@@ -59,6 +59,7 @@ FOUND = {
         "cache = {}\ndef kept(v: core.Literal): return cache.get(v.val)  # <-",
         "cache = {}\ndef kept(v: core.Literal): return cache.setdefault(v.val, v)  # <-",
         "def key(v: core.Literal): return hash((str(v.aval), v.val))  # <-",
+        "def sign(v: core.Literal): return 1 if v.val else 0  # <-",
         "def key(eqn): return hash(tuple(\n"
         "    v.val if type(v) is core.Literal else v for v in eqn.invars))  # <-",
     ],

@@ -53,7 +53,7 @@ def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
         return "a Literal's value is compared as a scalar"
     if isinstance(parent, cst.UnaryOperation) and isinstance(parent.operator, cst.Not):
         return "a Literal's value is taken for true or false"
-    if isinstance(parent, cst.If | cst.While):
+    if isinstance(parent, cst.If | cst.While | cst.IfExp) and parent.test is node:
         return "a Literal's value is taken for true or false"
     is_hashed = _is_key(kinds.module, node) or _is_in_hashed_tuple(kinds.module, node)
     return "a Literal's value is hashed" if is_hashed else ""
@@ -66,9 +66,8 @@ def _is_in_hashed_tuple(module: Module, node: cst.CSTNode) -> bool:
         if is_called(outer, "hash"):
             return True
         is_element = isinstance(outer, cst.GeneratorExp) and outer.elt is inner
-        is_case = isinstance(outer, cst.IfExp) and outer.test is not inner
-        is_part = isinstance(outer, cst.Element | cst.Tuple | cst.Arg) or is_called(outer, "tuple")
-        if not (is_element or is_case or is_part):
+        parts = cst.Element | cst.Tuple | cst.Arg | cst.IfExp
+        if not (is_element or isinstance(outer, parts) or is_called(outer, "tuple")):
             return False
         inner = outer
     return False

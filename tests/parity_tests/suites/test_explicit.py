@@ -107,6 +107,10 @@ def test_checks_effects(constparity):
 @pytest.mark.constparity(rtol=2.0)
 def test_tolerates(constparity):
     constparity.check(scaled, 2.0)
+
+
+def test_returns_nothing(constparity):
+    constparity.check(lambda x: None, 2.0)
 """
 
 
@@ -114,10 +118,11 @@ def test_the_fixture_checks_a_function(suite):
     suite.write(CHECKED)
     for options in ([], ["--constparity=both"], ["--constparity=legacy"]):
         run = suite.run(*options, "-rA")
-        assert passed(run) == {"checks", "checks_what_is_jitted", "tolerates"}, run.output
-        assert run.outcomes == {"passed": 3, "failed": 2}
+        alike = {"checks", "checks_what_is_jitted", "tolerates", "returns_nothing"}
+        assert passed(run) == alike, run.output
+        assert run.outcomes == {"passed": 4, "failed": 2}
     run = suite.plant().run("-rA")
-    assert passed(run) == {"tolerates"}, run.output
+    assert passed(run) == {"tolerates", "returns_nothing"}, run.output
     assert "AssertionError: constparity: legacy and simplified differ in `<lambda>`" in run.output
 
 
