@@ -149,6 +149,10 @@ def _answer(
 ) -> tuple[Answer, str]:
     if apart := _types_apart(*forms):
         return "refuted", apart
+    if before.not_lowered != after.not_lowered:
+        if before.not_lowered:
+            return "failed", f"before the flip: {before.undecided}"
+        return "refuted", f"after the flip: {after.undecided}"
     if before.undecided or after.undecided:
         return "undecided", before.undecided or after.undecided
     if before.digest == after.digest or (before.by_calls and before.by_calls == after.by_calls):

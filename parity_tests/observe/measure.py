@@ -165,7 +165,7 @@ def number(
                 tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
                 tells = tells and not captured_in_other_bodies(made.closed)
                 if lowers or not tells or is_for_an_abstract_mesh(made):
-                    made = lowered = stages.lower(made)
+                    made = lowered = stages.lower(made, platforms)
                     proof, facts = stages.prove_side(lowered)
                     with clock("number"):
                         numbers = with_modules(numbers, lowered, platforms)

@@ -47,6 +47,10 @@ _UNLESS_SET = {
 }
 
 
+class NotLoweredError(UndecidedError):
+    """JAX cannot lower a program for a platform."""
+
+
 def numbers_of(traced: Traced) -> Numbers:
     """Return the numbers of a program that was traced: of its jaxpr, and of no module.
 
@@ -68,8 +72,7 @@ def with_modules(numbers: Numbers, lowered: Lowered, platforms: Sequence[str] = 
         with_modules(numbers_of(lowered), lowered, ("tpu",)).modules["tpu"].digest
     """
     options = lowered.built.own.options
-    made = {"": partial(_number_module, lowered, lowered.lowered)}
-    made |= {each: partial(_number_lowered, lowered, each) for each in platforms}
+    made = {each: partial(_number_lowered, lowered, each) for each in ("", *platforms)}
     modules = {name: _row(make, options) for name, make in made.items()}
     return numbers.model_copy(update={"modules": modules})
 
@@ -91,9 +94,7 @@ def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str =
     """Return the numbers of the jaxpr or of a module of a program. Raises `UndecidedError`."""
     if what == "jaxpr":
         return numbered_jaxpr(lowered.traced.jaxpr)
-    if platform:
-        return _number_lowered(lowered, platform)
-    return _number_module(lowered, lowered.lowered)
+    return _number_lowered(lowered, platform)
 
 
 @jax_defaults()
@@ -103,15 +104,19 @@ def numbered_jaxpr(closed_jaxpr: Any) -> Numbered:
 
 
 def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
-    """Lower a program for a platform that need not be here, and return the module's numbers.
+    """Return the numbers of the module for a platform that need not be here; "" is this one.
 
     It is lowered under the user's settings, and numbered under JAX's defaults.
     """
+    if lowered.not_here and not platform:
+        raise NotLoweredError(f"it cannot be lowered here: {lowered.not_here}")
+    if not platform:
+        return _number_module(lowered, lowered.lowered)
     # A rule of lowering may raise anything at all where it has none for a platform.
     try:
         made = lowered.traced.lower(lowering_platforms=(platform,))
     except Exception as error:
-        raise UndecidedError(f"it cannot be lowered for {platform}: {named(error)}") from error
+        raise NotLoweredError(f"it cannot be lowered for {platform}: {named(error)}") from error
     return _number_module(lowered, made)
 
 
@@ -149,7 +154,7 @@ def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNum
         digest = digest_of(found.digest, options)
         by_calls = digest_of(found.by_calls, options) if found.by_calls else ""
     except UndecidedError as error:
-        return ProgramNumber(undecided=str(error))
+        return ProgramNumber(undecided=str(error), not_lowered=isinstance(error, NotLoweredError))
     # A program may hold objects of any kind, which raise what they like where they are looked at.
     except Exception as error:  # noqa: BLE001
         return ProgramNumber(undecided=f"numbering it raised {named(error)}")

@@ -10,10 +10,11 @@ are measured around the work of JAX alone: counting has stages of its own.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -21,6 +22,7 @@ from typing import Any, TypeAlias
 import jax
 from jax.interpreters import mlir
 
+from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import without_references
 from parity_tests.jaxpr import counts
@@ -155,10 +157,14 @@ class Traced:
 
 @dataclass(frozen=True)
 class Lowered(Traced):
-    """A program with JAX's stages of it up to its StableHLO, and the peak of host memory."""
+    """A program with JAX's stages of it up to its StableHLO, and the peak of host memory.
+
+    `not_here` says why it cannot be lowered for this platform, where `lowered` is for another.
+    """
 
     lowered: Any
     peak: memory.Peak
+    not_here: str = ""
 
 
 @dataclass(frozen=True)
@@ -254,11 +260,22 @@ def trace_and_lower(built: Built, peaks: Peaks, on_traced: OnTraced | None) -> L
     return replace(lowered, peak=peak)
 
 
-def lower(made: Traced) -> Lowered:
-    """Lower a program that was traced; the peak of host memory is not measured."""
+def lower(made: Traced, platforms: Sequence[str] = ()) -> Lowered:
+    """Lower a program that was traced; the peak of host memory is not measured.
+
+    One that cannot be lowered here is lowered for the first of `platforms` for which it can be.
+    """
     built = made.built
     with staged_alone(built.side), built.clock("lower"):
-        return Lowered(built, made.traced, _lowered(made.traced), memory.Peak())
+        try:
+            return Lowered(built, made.traced, _lowered(made.traced), memory.Peak())
+        # Rules of lowering may raise anything at all.
+        except Exception as error:
+            for platform in platforms:
+                with contextlib.suppress(Exception):  # who numbers its modules says why
+                    lowered = made.traced.lower(lowering_platforms=(platform,))
+                    return Lowered(built, made.traced, lowered, memory.Peak(), named(error))
+            raise
 
 
 def _lowered(traced: Any) -> Any:

@@ -20,15 +20,16 @@ import numpy as np
 from jax.extend import core
 from jax.extend.mlir.dialects import stablehlo
 from jax.interpreters import mlir
-from jax.sharding import AbstractMesh, AxisType, NamedSharding
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 
 from parity_tests.jax_internals import key_generator
+from parity_tests.jaxpr.bodies import is_body
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
 from parity_tests.proof.functions import encoded_function, kinds_of
 from parity_tests.proof.modules import number_module
-from parity_tests.proof.numbers import UndecidedError, number
+from parity_tests.proof.numbers import Number, UndecidedError, number
 
 Encoder = Callable[[Any], bytes]
 
@@ -68,6 +69,30 @@ def encoded(value: Any) -> bytes:
     if encoder is None:
         encoder = _ENCODERS[type(value)] = _encoder_for(type(value))
     return encoder(value)
+
+
+# Objects of JAX that hold bodies, and their fields that say where these were written.
+_HOLD_BODIES = {"GridMapping": {"debug"}, "BlockMapping": {"origin", "debug"}}
+
+
+def with_digests(value: Any, digest_of: Callable[[Any], Number]) -> Any:
+    """Return a value of a param with a digest in the place of each body that has a rule.
+
+    Such a body is the value, an item of a tuple, or in an object that describes a grid of Pallas.
+
+    Example::
+
+        encoded(with_digests((jaxpr, 3), digest_of)) == encoded((digest_of(jaxpr), 3))
+    """
+    kind = type(value)
+    if is_body(value):
+        return digest_of(value)
+    if kind is tuple:
+        return tuple(with_digests(each, digest_of) for each in value)
+    if kind.__name__ in _HOLD_BODIES and is_of_jax(kind):
+        names = {each.name for each in dataclasses.fields(kind)} - _HOLD_BODIES[kind.__name__]
+        return {name: with_digests(getattr(value, name), digest_of) for name in names}
+    return value
 
 
 def _tagged(tag: str, *parts: bytes) -> bytes:
@@ -261,19 +286,24 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "AbstractRef": _attributes("inner_aval", "memory_space", "kind"),
     "AbstractToken": _text,
     "AutoLayoutSingleton": _text,
+    "BarrierSemaphore": _text,
     "CustomCallBackend": _text,
+    "DMASemaphore": _text,
     "Device": _device,
+    "DynamicGridDim": _text,
     "Exported": _exported,
     "Format": _slots,
+    "FrozenDict": lambda kind: _mapping,
     "JaxprEqnContext": _slots,
     "KeyTy": lambda kind: _key,
     "Layout": _attributes("major_to_minor", "tiling", "sub_byte_element_size_in_bits"),
     "LayoutModeAuto": _text,
     "ManualAxisType": lambda kind: _once(_slots(kind)),
-    "Mesh": _mesh,
+    "Mesh": lambda kind: _mesh(kind) if issubclass(kind, Mesh) else _fields(kind),  # of a GPU
     "NamedSharding": _attributes("mesh", "spec", "memory_kind"),
     "P": lambda kind: _spec,  # the name of PartitionSpec from 0.9 on
     "PartitionSpec": lambda kind: _spec,
+    "Semaphore": _text,
     "ShapedArray": functools.partial(_slots, told=_told_by_type),
     "SingleDeviceSharding": _attributes("device_set", "memory_kind"),
     "TypedInt": _text,

@@ -33,7 +33,7 @@ from parity_tests.jaxpr.bodies import (
 )
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.proof.contents import content
-from parity_tests.proof.encodings import digest_of_type, encoded, is_replicated
+from parity_tests.proof.encodings import digest_of_type, encoded, is_replicated, with_digests
 from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
 from parity_tests.proof.liveness import Live, Used, is_effectful, live, live_in_loop
@@ -42,6 +42,7 @@ from parity_tests.proof.rules import (
     COMBINES,
     COMBINING,
     OF_ONE_OBJECT,
+    STAND_ALONE,
     asked_by,
     check_left_out,
     expanded_alone,
@@ -117,7 +118,7 @@ def _sizes(closed: Any) -> tuple[int, int]:
     return size(closed), written
 
 
-_NUMBERED_INSIDE = COMBINES | HAVE_BODIES
+_NUMBERED_INSIDE = COMBINES | STAND_ALONE | HAVE_BODIES
 
 
 def _walked(equation: Any) -> list[Any]:
@@ -146,6 +147,8 @@ class _Walk:
     _live: dict[Any, tuple[Any, Live]] = field(default_factory=dict)
     _known: dict[Any, tuple[Any, Number]] = field(default_factory=dict)
     _by_itself: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    # Constvars of bodies that stand alone: operands of the equation around them.
+    _free: dict[Any, Number] = field(default_factory=dict)
     # Results of a cond: its index, and what each branch gave.
     _repeated: dict[Number, Repeated] = field(default_factory=dict)
     _cases: dict[Number, tuple[Number, tuple[Number, ...]]] = field(default_factory=dict)
@@ -192,7 +195,9 @@ class _Walk:
         return known[1]
 
     def _unbound(self, var: Any) -> Number:
-        raise UndecidedError(f"a constvar without a value, {var.aval.str_short()}")
+        if var not in self._free:
+            raise UndecidedError(f"a constvar without a value, {var.aval.str_short()}")
+        return self._free[var]
 
     def constant(self, value: Any, aval: Any) -> Number:
         """Return the number of a captured array or a scalar: its type and its bytes."""
@@ -259,7 +264,8 @@ class _Walk:
                 repeated, own_params, bases, aval = before
                 base = self._one(equation, own_params, bases, aval)
                 return [self._repeat(equation, replace(repeated, base=base, aval=aval))]
-        params = self._alone_of(equation, self._combining if name in COMBINES else params_of)
+        has_bodies = name in COMBINES or name in STAND_ALONE
+        params = self._alone_of(equation, self._params_with_bodies if has_bodies else params_of)
         return self._made(equation, params, operands)
 
     def _foreign(self, equation: Any, operands: list[Number]) -> list[Number]:
@@ -326,30 +332,33 @@ class _Walk:
             name = equation.primitive.name
             self.steps[own] = Step(own, name, tuple(operands), equation.params, equation)
 
-    def _combining(self, equation: Any) -> list[bytes]:
-        """Encode the params of an equation with a body that combines elements."""
-        params = dict(equation.params)
-        bodies = [name for name in COMBINING if is_body(params.get(name))]
-        alone: list[bytes] = []
-        for name in bodies:
-            body, consts = params.pop(name), params.pop(COMBINING[name], ())
-            alone += name.encode(), self._alone(body, consts)
-        return [*alone, *params_of(equation, params)]
+    def _params_with_bodies(self, equation: Any) -> list[bytes]:
+        """Encode the params of an equation with bodies that stand alone, these by their digests."""
+        params, name = dict(equation.params), equation.primitive.name
+        for body, consts in COMBINING.items():
+            if is_body(params.get(body)) and (held := params.pop(consts, ())):
+                if len(held) != len(inner(params[body]).constvars):
+                    raise UndecidedError("a body whose constants are no constvars")
+                params[body] = core.ClosedJaxpr(inner(params[body]), list(held))
+        if not equation.effects and any(
+            type(atom.aval).__name__ == "AbstractRef" for atom in equation.invars
+        ):
+            raise UndecidedError(f"{name} of a reference, without an effect on it")
+        return params_of(equation, {k: with_digests(v, self._alone) for k, v in params.items()})
 
-    def _alone(self, body: Any, consts: Sequence[Any]) -> Number:
-        """Return the digest of a body whose inputs are symbols."""
-        jaxpr = inner(body)
-        if consts:
-            if len(consts) != len(jaxpr.constvars):
-                raise UndecidedError("a body whose constants are no constvars")
-            body = core.ClosedJaxpr(jaxpr, list(consts))
-        with_level, self.level = self.level, 0
-        symbols = [
-            number("parameter", n, digest_of_type(v.aval)) for n, v in enumerate(jaxpr.invars)
-        ]
-        outputs = self.body(body, symbols, (True,) * len(jaxpr.outvars))
-        self.level = with_level
-        return number("body", *outputs)
+    def _alone(self, body: Any) -> Number:
+        """Return the digest of a body whose inputs, and constvars without a value, are symbols."""
+        jaxpr, constants = inner(body), constants_of(body)
+        free = [var for var in jaxpr.constvars if var not in constants]
+        avals = [digest_of_type(var.aval) for var in (*free, *jaxpr.invars)]
+        symbols = [number("parameter", n, aval) for n, aval in enumerate(avals)]
+        self._free.update(zip(free, symbols, strict=False))
+        around = self.level, self.depth
+        self.level = self.depth = 0
+        with self._own_effects() as effects:
+            outputs = self.body(body, symbols[len(free) :], (True,) * len(jaxpr.outvars))
+        self.level, self.depth = around
+        return number("body", *avals, "|", *outputs, "|", *effects)
 
     # -- calls -------------------------------------------------------------------------------------
 

@@ -50,6 +50,8 @@ _LEFT_OUT: dict[str, str] = {
     "while": "cond_jaxpr body_jaxpr cond_nconsts body_nconsts",
     "cond": "branches",
     "custom_linear_solve": "jaxprs const_lengths",
+    "pallas_call": "name debug",
+    "mpmd_map": "name debug",
 }
 LEFT_OUT = {name: frozenset(params.split()) for name, params in _LEFT_OUT.items()}
 
@@ -66,6 +68,9 @@ COMBINING = {
     "scatter_jaxpr": "scatter_consts",
     "jaxpr": "consts",
 }
+# Bodies with effects on references, which nothing around them enters: kernels of Pallas, what
+# allocates references in one, and what makes references of arrays.
+STAND_ALONE = frozenset({"pallas_call", "mpmd_map", "run_scoped", "run_state"})
 # Primitives of one object, which has all that they say and what they expand to.
 OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -321,7 +321,8 @@ def number_steps(request: protocol.NumberSteps, desk: Desk) -> NumberedForms:
     from parity_tests.observe import numbers
     from parity_tests.proof.numbers import UndecidedError
 
-    lowered, forms = _lowered(request.target, request.side), []
+    platforms = [each.platform for each in request.forms if each.platform]
+    lowered, forms = _lowered(request.target, request.side, platforms), []
     for each in request.forms:
         try:
             found = numbers.numbered(each.of, lowered, each.platform)
@@ -339,7 +340,8 @@ def evaluate_module(request: protocol.EvaluateModule, desk: Desk) -> ModuleEvalu
     from parity_tests.observe import numbers, reference
     from parity_tests.proof.evaluation import NotEvaluatedError
 
-    lowered = _lowered(request.target, request.side)
+    platforms = [request.platform] if request.platform else []
+    lowered = _lowered(request.target, request.side, platforms)
     if request.platform:
         made = lowered.traced.lower(lowering_platforms=(request.platform,))
         lowered = dataclasses.replace(lowered, lowered=made)
@@ -373,12 +375,12 @@ def _given(folder: Path) -> Iterator[Given]:
         yield Given(name, tuple(each.array for each in values.load(files.given(number))))
 
 
-def _lowered(target: str, side: Side) -> Lowered:
-    from parity_tests.observe import memory, stages
+def _lowered(target: str, side: Side, platforms: Sequence[str]) -> Lowered:
+    from parity_tests.observe import stages
 
     clock = stages.StageClock(lambda name: None)
     built = stages.build(load(target), side, clock)
-    return stages.trace_and_lower(built, memory.rough_peak, None)
+    return stages.lower(stages.trace(built, None), platforms)
 
 
 def take_bench_turn(request: protocol.TakeBenchTurn, desk: Desk) -> TurnTaken:

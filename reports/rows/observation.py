@@ -214,6 +214,7 @@ class ProgramNumber(Row):
     # With calls that are not expanded; "" where the program is about as large as it is written.
     by_calls: str = ""
     undecided: str = ""  # what has no rule, by its name
+    not_lowered: bool = False  # of a module: JAX cannot lower it, and `undecided` says why
     operations: int = 0
     constants: int = 0
     bodies: int = 0

@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
+from jax.experimental import pallas as pl
 
 from parity_tests.experiments.variants import Variants
 from parity_tests.judge.proofs import claims_of
@@ -13,6 +14,7 @@ from parity_tests.program import Mark, Program
 from parity_tests.proof.numbers import UndecidedError
 from parity_tests.targets import load_one
 from reports.rows import Numbers, Observation, ProgramNumber
+from reports.rows.claims import answer_of
 
 PROGRAM = "parity_tests.corpus.plain_jax:mlp_frozen_weights"
 TABLE = jnp.linspace(0.5, 2.0, 64)
@@ -28,8 +30,52 @@ def test_another_platform_is_lowered_under_the_users_settings(monkeypatch):
     monkeypatch.setattr(numbers, "_number_lowered", lower)
     with jax.default_matmul_precision("highest"):
         found = measure.number(load_one(PROGRAM), "jax-legacy", platforms=("tpu",))
-    assert seen == [("tpu", "highest")]
+    assert seen == [("", "highest"), ("tpu", "highest")]
     assert found.numbers.modules["tpu"].undecided == "not needed here"
+
+
+def added(x_ref, table_ref, sum_ref):
+    sum_ref[...] = x_ref[...] + table_ref[...]
+
+
+def test_a_kernel_for_a_device_that_is_away_is_lowered_for_it():
+    table = jnp.ones((8, 128))
+    mark = Mark((jax.ShapeDtypeStruct((8, 128), "float32"),), {}, None, ())
+    summing = pl.pallas_call(added, out_shape=mark.args[0])
+    kernel = Program("p", "p", "p.py:1", "", lambda x: summing(x, table), mark)
+    here, away = (measure.number(kernel, "jax-legacy", platforms=each) for each in ((), ("tpu",)))
+    assert (here.failure.stage, away.failure) == ("lower", None)
+    assert away.proof.holds
+    modules = away.numbers.modules
+    assert modules[""].undecided.startswith("it cannot be lowered here: ValueError: Only interpret")
+    assert (modules[""].not_lowered, modules["tpu"].not_lowered) == (True, False)
+    ours = measure.number(kernel, "legacy", platforms=("tpu",))
+    assert ours.numbers.jaxpr.digest == away.numbers.jaxpr.digest != ""
+    assert measure.number(kernel, "legacy", platforms=("cuda",)).failure.stage == "lower"
+
+
+def test_where_one_form_alone_can_be_lowered_for_a_platform_equal_jaxprs_prove_nothing():
+    known = ProgramNumber(digest="d")
+    away = ProgramNumber(undecided="it cannot be lowered for tpu: why", not_lowered=True)
+
+    def answer(before, after):
+        one, two = (
+            Observation(
+                program="p", side=side,
+                numbers=Numbers(jaxpr=known, modules={"": known, "tpu": each}),
+            )
+            for side, each in (("jax-legacy", before), ("jax-simplified", after))
+        )  # fmt: skip
+        claims = claims_of(one, two)
+        return answer_of(claims), claims[-1].reason
+
+    assert answer(known, away) == (
+        "refuted", "after the flip: it cannot be lowered for tpu: why",
+    )  # fmt: skip
+    assert answer(away, known) == (
+        "failed", "before the flip: it cannot be lowered for tpu: why",
+    )  # fmt: skip
+    assert answer(away, away) == ("proved", "it cannot be lowered for tpu: why")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import pairs_arrays  # noqa: F401
 import pairs_calls  # noqa: F401
 import pairs_control  # noqa: F401
 import pairs_equal  # noqa: F401
+import pairs_kernels  # noqa: F401
 import pairs_placed  # noqa: F401
 import pairs_repeated  # noqa: F401
 import pairs_state  # noqa: F401
