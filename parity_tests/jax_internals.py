@@ -76,6 +76,13 @@ def setting_readers(setting: str) -> tuple[Any, tuple[type, str]]:
     return attribute(jax.config, "_value_holders")[setting], method
 
 
+def client_class() -> type:
+    """Return the class of backends: what `jax.devices` and its like ask."""
+    lib = attribute(importlib.import_module("jax._src.lib"), "xla_client")
+    client: type = attribute(lib, "Client")
+    return client
+
+
 def const_args(lowered: Any) -> tuple[Any, ...]:
     """Return the captured arrays that stock JAX passes to a lowered function, in order.
 

@@ -121,7 +121,7 @@ def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     return tuple(
         Claim(
             of=each.of, platform=each.platform, answer=each.answer, reason=each.reason,
-            decides=each.decides,
+            decides=each.decides, traced_for_here=each.traced_for_here,
         )
         for each in claims_of(before, after)
     )  # fmt: skip
@@ -141,6 +141,7 @@ def claim(of: Literal["jaxpr", "module"], platform: str, before: Numbers, after:
         of=of, platform=platform, answer=answer, reason=reason,
         before=one.digest, after=two.digest, operations=one.operations,
         constants=one.constants, bodies=one.bodies, effects=one.effects,
+        traced_for_here=one.traced_for_here or two.traced_for_here,
     )  # fmt: skip
 
 

@@ -30,9 +30,11 @@ from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import expanded_on_leaves, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.not_here import NotHereError, is_for_an_abstract_mesh, not_here
-from parity_tests.observe.numbers import numbers_of, with_modules
+from parity_tests.observe.numbers import numbers_of, traced_for_here, with_modules
 from parity_tests.observe.observation_row import described, observation_of
 from parity_tests.observe.proof_of_side import is_in_form
+from parity_tests.observe.reads.backend import reads_in_traces
+from parity_tests.observe.reads.recording import backend_read_at_import
 from parity_tests.observe.stages import (
     Built,
     Called,
@@ -137,7 +139,8 @@ def number(
 ) -> Observation:
     """Trace, lower and number one program on one side; nothing is compiled or called.
 
-    It is lowered for `platforms` as well, which need not be here. Unless `lowers`, it is lowered
+    It is lowered for `platforms` as well, which need not be here; where building or tracing it
+    reads the backend, nothing is known of these. Unless `lowers`, it is lowered
     only where its jaxpr does not tell: it is undecided, or not in the form of its side, or has
     effects, which lowering may lose, or is for an abstract mesh or has captured arrays in a body
     like that of `reduce`, which lowering may refuse. What is not lowered has no proof of its side.
@@ -150,7 +153,7 @@ def number(
     """
     clock, name = StageClock(on_stage), name or program.name
     try:
-        with jax.disable_jit(False):
+        with jax.disable_jit(False), reads_in_traces(records=bool(platforms)) as reads:
             built = stages.build(program, side, clock)
             with clock("read arguments"):
                 arguments = described(built.fun, built.args, built.kwargs)
@@ -169,6 +172,8 @@ def number(
                     proof, facts = stages.prove_side(lowered)
                     with clock("number"):
                         numbers = with_modules(numbers, lowered, platforms)
+                        read = [*reads, *backend_read_at_import(program.target)]
+                        numbers = traced_for_here(numbers, read)
             is_one_jit = as_written.due(made, facts, may_count=bool(compiled_in_trace)) is None
     except Exception as error:  # noqa: BLE001 - as in `measure`
         return _failed(name, side, error, clock.current)

@@ -15,6 +15,7 @@ from parity_tests.exception_texts import named, without_ids
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
+from parity_tests.observe.reads.recorder import Site
 from parity_tests.observe.result_types import digest_of_tree, types_of
 from parity_tests.observe.stages import Lowered, Traced
 from parity_tests.proof.encodings import encoded
@@ -74,6 +75,26 @@ def with_modules(numbers: Numbers, lowered: Lowered, platforms: Sequence[str] = 
     options = lowered.built.own.options
     made = {each: partial(_number_lowered, lowered, each) for each in ("", *platforms)}
     modules = {name: _row(make, options) for name, make in made.items()}
+    return numbers.model_copy(update={"modules": modules})
+
+
+def traced_for_here(numbers: Numbers, reads: Sequence[Site]) -> Numbers:
+    """Return the numbers of a program whose trace read the backend: none for other platforms.
+
+    Example::
+
+        traced_for_here(numbers, sites).modules["tpu"].undecided
+    """
+    if not reads:
+        return numbers
+    here, modules = jax.export.default_export_platform(), dict(numbers.modules)
+    place = reads[0].caller if reads[0].caller.file else reads[0].place
+    for platform in modules.keys() - {"", here}:
+        modules[platform] = ProgramNumber(
+            undecided=f"it reads the backend ({place.file}:{place.line}), so it may be another "
+            f"program on {platform}",
+            traced_for_here=True,
+        )
     return numbers.model_copy(update={"modules": modules})
 
 

@@ -67,6 +67,8 @@ class Claim(Row):
     evaluated: Evaluated | None = None  # of a module whose forms are written apart
     # Of a jaxpr: it decides where a module is undecided. Not so on our sides, which plan after it.
     decides: bool = True
+    # Of a module for another platform: the trace read the backend, so the jaxpr is not its.
+    traced_for_here: bool = False
 
 
 def answer_of(claims: Sequence[Claim]) -> Answer:
@@ -76,6 +78,12 @@ def answer_of(claims: Sequence[Claim]) -> Answer:
     rules, so equal modules are one computation whatever their jaxprs are.
     """
     [jaxpr] = (each for each in claims if each.of == "jaxpr")
-    of_jaxpr: Answer = jaxpr.answer if jaxpr.decides else "undecided"
-    modules = [each.answer for each in claims if each.of == "module"] or [jaxpr.answer]
-    return min((of_jaxpr if each == "undecided" else each for each in modules), key=ANSWERS.index)
+    modules = [each for each in claims if each.of == "module"] or [jaxpr]
+    by_jaxpr = [
+        jaxpr.decides and each.answer == "undecided" and not each.traced_for_here
+        for each in modules
+    ]
+    answers = (
+        jaxpr.answer if by else each.answer for each, by in zip(modules, by_jaxpr, strict=True)
+    )
+    return min(answers, key=ANSWERS.index)

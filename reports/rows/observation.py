@@ -215,6 +215,9 @@ class ProgramNumber(Row):
     by_calls: str = ""
     undecided: str = ""  # what has no rule, by its name
     not_lowered: bool = False  # of a module: JAX cannot lower it, and `undecided` says why
+    # Of a module for another platform than that of the process: the trace read the backend, so the
+    # program may be another one there.
+    traced_for_here: bool = False
     operations: int = 0
     constants: int = 0
     bodies: int = 0

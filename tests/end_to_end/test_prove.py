@@ -389,10 +389,13 @@ def test_the_same_bits_prove_nothing_and_are_told(found):
 
 def test_what_the_interpreter_cannot_run_is_told(found):
     _, rows, _ = found
-    assert evaluated(rows, "on_other_devices") == {
+    _, here, away = rows["on_other_devices"]["claims"]
+    assert here["evaluated"] == {
         "equal_on": (), "other": None,
         "why_not": "it runs on 2 devices, and the interpreter on one",
     }  # fmt: skip
+    line = next(n for n, text in enumerate(PROGRAMS.splitlines(), 1) if "jax.devices()" in text)
+    assert away["reason"].endswith(f"py:{line}), so it may be another program on tpu")
 
 
 def test_nothing_is_evaluated_where_nothing_parts(found):

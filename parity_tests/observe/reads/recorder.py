@@ -13,13 +13,13 @@ import os
 import sys
 import sysconfig
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import FrameType
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
 
@@ -35,6 +35,7 @@ Subject: TypeAlias = Literal[
     "module",
     "flag",
     "environment",
+    "backend",
 ]
 
 # A loop may read one line very often, and the first reads tell all.
@@ -89,10 +90,26 @@ class Reads:
 
     def note(self, subject: Subject, seen: Seen) -> None:
         """Record a read, unless JAX or the tester is the reader."""
-        site = _site(subject, sys._getframe(1))
-        if site is not None and len(self.log) < _MOST:
-            self.log.append((site, seen))
-            self.on_read(site, seen)
+        frame = reader_of(sys._getframe(1))
+        if frame is None or is_machinery(frame.f_code.co_filename) or len(self.log) >= _MOST:
+            return
+        site = site_of(subject, frame)
+        self.log.append((site, seen))
+        self.on_read(site, seen)
+
+
+@contextmanager
+def replaced(replacements: Iterable[tuple[type, str, Any]]) -> Iterator[None]:
+    """Have what records stand in the place of attributes of classes for the time of a block."""
+    with ExitStack() as stack:
+        for owner, name, made in replacements:
+            original = vars(owner).get(name)
+            if original is None:  # it is inherited
+                stack.callback(delattr, owner, name)
+            else:
+                stack.callback(setattr, owner, name, original)
+            setattr(owner, name, made)
+        yield
 
 
 # -- a file of reads -------------------------------------------------------------------------------
@@ -144,11 +161,8 @@ _STDLIB = os.path.abspath(sysconfig.get_path("stdlib")) + os.sep
 _SITE_PACKAGES = os.sep + "site-packages" + os.sep
 
 
-def _site(subject: Subject, frame: FrameType | None) -> Site | None:
-    """Return the line that reads; None where JAX or the tester reads."""
-    frame = reader_of(frame)
-    if frame is None or is_machinery(frame.f_code.co_filename):
-        return None
+def site_of(subject: Subject, frame: FrameType) -> Site:
+    """Return the line of a frame that reads, with the user's line that led there."""
     place, importing = _place(frame), _importing(frame)
     if kind_of_file(frame.f_code.co_filename) == "user":
         return Site(subject, place, NOWHERE, importing)

@@ -10,16 +10,17 @@ import ast
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import jax
 
 from parity_tests import targets
 from parity_tests.observe import stages
 from parity_tests.observe.reads import flag, jaxpr
-from parity_tests.observe.reads.recorder import Reads, Seen, Site, left_in
+from parity_tests.observe.reads.backend import backend_reads
+from parity_tests.observe.reads.recorder import Reads, Seen, Site, left_in, replaced
 from parity_tests.program import Program
 from reports.rows import Side
 
@@ -37,24 +38,9 @@ def recording(
         reads.sites()[0].place.line
     """
     reads = Reads(on_read=on_read)
-    with ExitStack() as stack:
-        for owner, name, made in (*jaxpr.replacements(reads), *flag.replacements(reads)):
-            stack.enter_context(_replaced(owner, name, made))
-        stack.enter_context(flag.environments_noted(reads))
+    made = (*jaxpr.replacements(reads), *flag.replacements(reads))
+    with replaced(made), flag.environments_noted(reads):
         yield reads
-
-
-@contextmanager
-def _replaced(owner: type, name: str, made: Any) -> Iterator[None]:
-    original = vars(owner).get(name)
-    setattr(owner, name, made)
-    try:
-        yield
-    finally:
-        if original is None:  # it is inherited
-            delattr(owner, name)
-        else:
-            setattr(owner, name, original)
 
 
 # -- reads at import -------------------------------------------------------------------------------
@@ -64,8 +50,19 @@ def _replaced(owner: type, name: str, made: Any) -> Iterator[None]:
 
 # What captured arrays are in legacy form alone.
 _OF_LEGACY = ("consts", "constvars")
-# The source file and the reads of each module, by the name or path that targets have for it.
-_found: dict[str, tuple[str, Reads]] = {}
+
+
+@dataclass(frozen=True)
+class _Imported:
+    """The source file of a module, what its import read, and which lines read the backend."""
+
+    file: str = ""
+    reads: Reads = field(default_factory=Reads)
+    of_backend: tuple[Site, ...] = ()
+
+
+# Of each module, by the name or path that targets have for it.
+_found: dict[str, _Imported] = {}
 
 
 @contextmanager
@@ -76,11 +73,11 @@ def recorded_import(target: str) -> Iterator[None]:
         yield
         return
     file = str(Path(module).resolve())  # before its import goes to another directory
-    with recording() as reads:
+    with recording() as reads, backend_reads() as of_backend:
         yield
     if module in sys.modules:
         file = str(getattr(sys.modules[module], "__file__", None))
-    _found[module] = (file, reads)
+    _found[module] = _Imported(file, reads, tuple(of_backend))
 
 
 def reads_reaching(target: str) -> Iterator[tuple[Site, Seen, Seen]]:
@@ -94,7 +91,7 @@ def reads_reaching(target: str) -> Iterator[tuple[Site, Seen, Seen]]:
 
 def has_read_at_import() -> bool:
     """Say whether any import of this process has read something."""
-    return any(reads for _, reads in _found.values())
+    return any(each.reads for each in _found.values())
 
 
 def needs_legacy(target: str) -> bool:
@@ -108,12 +105,21 @@ def needs_legacy(target: str) -> bool:
 
 def _reaching(target: str) -> Iterator[tuple[Site, Seen]]:
     """Yield the reads at import that a program depends on."""
-    module, name = targets.split(target)
-    file, reads = _found.get(module, ("", Reads()))
-    for site in reads.sites():
-        is_of_either = site.subject in ("flag", *_OF_LEGACY)
-        if is_of_either and name and name.partition(".")[0] in _names_reached(site, file):
-            yield site, reads.of(site)[0]
+    found = _found.get(targets.split(target)[0], _Imported())
+    for site in found.reads.sites():
+        if site.subject in ("flag", *_OF_LEGACY) and _reaches(target, site, found.file):
+            yield site, found.reads.of(site)[0]
+
+
+def backend_read_at_import(target: str) -> Iterator[Site]:
+    """Yield the lines that read the backend at import, and on which a program depends."""
+    found = _found.get(targets.split(target)[0], _Imported())
+    return (site for site in found.of_backend if _reaches(target, site, found.file))
+
+
+def _reaches(target: str, site: Site, file: str) -> bool:
+    name = targets.split(target)[1] or ""
+    return bool(name) and name.partition(".")[0] in _names_reached(site, file)
 
 
 def _names_reached(site: Site, file: str) -> set[str]:

@@ -465,3 +465,16 @@ equal(
     lambda x: lax.scan(lambda c, _: (call(add)(c), None), x, None, length=3)[0],
     lambda x: lax.scan(lambda c, _: (jax.jit(call(add))(c), None), x, None, length=3)[0],
 )
+by_rows = looped(row)
+equal(
+    "kernel-hoisted-from-scan",
+    (X,),
+    lambda x: lax.scan(lambda c, _: (c + by_rows(D), None), x, None, length=3)[0],
+    lambda x: (lambda y: lax.scan(lambda c, _: (c + y, None), x, None, length=3)[0])(by_rows(D)),
+)
+equal(
+    "kernel-hoisted-from-cond",
+    (X,),
+    lambda x: lax.cond(x[0, 0] > 0, lambda: x + by_rows(D), lambda: x),
+    lambda x: (lambda y: lax.cond(x[0, 0] > 0, lambda: x + y, lambda: x))(by_rows(D)),
+)

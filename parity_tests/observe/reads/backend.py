@@ -1,0 +1,87 @@
+"""Reads of the backend and its devices: by them a trace is that of the platform of this process.
+
+What JAX itself reads is not recorded: its rules for each platform are those of lowering. But the
+kernels that it has ready for users choose by devices, as users do.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import jax
+
+from parity_tests.jax_internals import client_class
+from parity_tests.observe.reads.recorder import Site, is_machinery, reader_of, replaced, site_of
+
+# What says which platform it is, or how many devices there are (jax 0.8 to 0.12.0.1).
+_PROPERTIES = ("platform", "device_kind", "platform_version")
+_METHODS = ("devices", "local_devices", "device_count", "local_device_count")
+
+_JAX = os.path.dirname(jax.__file__) + os.sep
+_DOOR = jax.devices.__code__.co_filename  # users read through this file
+_KERNELS = os.path.join(_JAX, "experimental", "pallas", "ops") + os.sep
+
+
+@contextmanager
+def backend_reads() -> Iterator[dict[Site, None]]:
+    """Record the lines of users, and of libraries, that read the backend in a block.
+
+    Example::
+
+        with backend_reads() as found:
+            jax.jit(f).trace(x)
+        next(iter(found)).place.line
+    """
+    found: dict[Site, None] = {}
+    jax.local_devices.cache_clear()  # what is kept asks nobody
+    with replaced(_replacements(found)):
+        yield found
+
+
+_has_read = False
+
+
+@contextmanager
+def reads_in_traces(*, records: bool) -> Iterator[dict[Site, None]]:
+    """Record as `backend_reads`, in a block that builds and traces a program, if it is wanted.
+
+    What JAX keeps of earlier traces goes where one of them read: functions that they share would
+    not be traced again.
+    """
+    global _has_read
+    if not records:
+        yield {}
+        return
+    if _has_read:
+        jax.clear_caches()
+    with backend_reads() as found:
+        yield found
+    _has_read = _has_read or bool(found)
+
+
+def _replacements(found: dict[Site, None]) -> Iterator[tuple[type, str, Any]]:
+    for owner in (jax.Device, client_class()):
+        for name in _PROPERTIES:
+            if name in vars(owner):
+                yield owner, name, property(_noting(found, vars(owner)[name].__get__))
+        for name in _METHODS:
+            if name in vars(owner):
+                yield owner, name, _noting(found, vars(owner)[name])
+
+
+def _noting(found: dict[Site, None], read: Callable[..., Any]) -> Callable[..., Any]:
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        frame = reader_of(sys._getframe(1))
+        while frame is not None and frame.f_code.co_filename == _DOOR:
+            frame = reader_of(frame.f_back)
+        if frame is not None:
+            file = frame.f_code.co_filename
+            if file.startswith(_KERNELS) or not is_machinery(file):
+                found[site_of("backend", frame)] = None
+        return read(*args, **kwargs)
+
+    return noted

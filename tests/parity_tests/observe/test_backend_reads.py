@@ -1,0 +1,55 @@
+"""A program whose trace reads the backend is the program of this platform, and of no other."""
+
+import re
+
+import jax
+import pytest
+from program_files import line_with, program_file
+
+from parity_tests import targets
+from parity_tests.judge.proofs import claims_of
+from parity_tests.observe import measure
+from parity_tests.observe.reads import backend
+from parity_tests.observe.reads.recording import recorded_import
+from reports.rows.claims import answer_of
+
+FILE = program_file("reads_the_backend")
+READING = [
+    "at_import", "in_a_function_that_is_shared", "and_again", "when_it_is_built", "asks_an_array",
+    "asks_the_backend", "kept_devices", "asks_through_a_kernel_of_jax",
+]  # fmt: skip
+
+
+def numbered(name):
+    """Number a program of the file for other platforms, as a process of a side does."""
+    target = f"{FILE}:{name}"
+    with recorded_import(target):
+        program = targets.load_one(target)
+    return measure.number(program, "jax-legacy", platforms=("cpu", "tpu"))
+
+
+@pytest.mark.parametrize("name", READING)
+def test_the_line_that_reads_the_backend_is_why_another_platform_is_undecided(name):
+    numbered("in_a_function_that_is_shared")  # whose trace JAX keeps
+    observed = numbered(name)
+    modules = observed.numbers.modules
+    read = re.fullmatch(
+        r"it reads the backend \(.*the_backend\.py:(\d+)\), so it may be another program on tpu",
+        modules["tpu"].undecided,
+    )
+    assert int(read[1]) == line_with(FILE, name if name == "and_again" else f"# {name}")
+    assert modules["cpu"].digest == modules[""].digest != ""
+    claims = claims_of(observed, observed.model_copy(update={"side": "jax-simplified"}))
+    assert [each.answer for each in claims] == ["proved", "proved", "proved", "undecided"]
+    assert answer_of(claims) == "undecided"
+
+
+def test_devices_that_jax_keeps_are_read_by_the_first_program_of_a_process_too(monkeypatch):
+    monkeypatch.setattr(backend, "_has_read", False)
+    jax.local_devices()
+    assert numbered("kept_devices").numbers.modules["tpu"].traced_for_here
+
+
+@pytest.mark.parametrize("name", ["has_a_branch_for_each", "asks_nothing"])
+def test_what_jax_itself_asks_decides_nothing(name):
+    assert numbered(name).numbers.modules["tpu"].digest
