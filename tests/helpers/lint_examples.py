@@ -62,6 +62,19 @@ FOUND = {
         "def sign(v: core.Literal): return 1 if v.val else 0  # <-",
         "def key(eqn): return hash(tuple(\n"
         "    v.val if type(v) is core.Literal else v for v in eqn.invars))  # <-",
+        "def number(v: core.Literal):\n    value = v.val\n    return float(value)  # <-",
+        # what is no number is refused, or not converted
+        "def number(v: core.Literal):\n    value = v.val\n"
+        "    if isinstance(value, float) or isinstance(value, np.ndarray):  # <-\n"
+        "        return np.asarray(value)\n    else: raise TypeError(value)",
+        "def number(v: core.Literal):\n    if isinstance(v.val, (int, float)):  # <-\n"
+        "        return str(v.val)\n    elif isinstance(v.val, np.bool_):\n        return 'b'\n"
+        "    raise TypeError(v)",
+        "def number(v: core.Literal):\n    if not isinstance(v.val, np.ndarray):  # <-\n"
+        "        raise TypeError(v)\n    return v.val.size",
+        "def run(jaxpr, consts):\n    env = {}\n"
+        "    for v, c in zip(jaxpr.constvars, consts): env[v] = np.asarray(c)\n"
+        "    return lambda v: v.val if isinstance(v, core.Literal) else env[v]  # <-",
     ],
     "CP105": [
         "def folds(eqn): return all(isinstance(v, core.Literal) for v in eqn.invars)  # <-",
@@ -329,6 +342,20 @@ SILENT = {
         "def g(table, v: core.Literal): return table[v.val]",
         "cache = {}\ndef g(name, v: core.Literal): return cache.get(name, v.val)",
         "def g(v: core.Literal): return hash((str(v.aval), v.val.tobytes()))",
+        "def g(v: core.Literal):\n    value = v.val\n"
+        "    return value == 0 if isinstance(value, float) else None",
+        "def g(v: core.Literal, w):\n    value = v.val\n    value = w\n    return float(value)",
+        "def g(v: core.Literal):\n    if isinstance(v.val, (float, jax.Array)): return v.val\n"
+        "    raise TypeError(v)",
+        "def g(v: core.Literal):\n    if isinstance(v.val, jax.Array): return v.val\n"
+        "    elif isinstance(v.val, float): return 1\n    raise TypeError(v)",
+        "def g(v: core.Literal):\n    if isinstance(v.val, float): return 1\n    return 2",
+        "def run(jaxpr, consts):\n    env = {}\n"
+        "    for v, c in zip(jaxpr.constvars, consts): env[v] = c\n"
+        "    return lambda v: v.val if isinstance(v, core.Literal) else env[v]",
+        "def run(jaxpr, consts):\n    env = {}\n"
+        "    for v, c in zip(jaxpr.constvars, consts): env[v] = np.asarray(c)\n"
+        "    return lambda v: np.asarray(v.val) if isinstance(v, core.Literal) else env[v]",
     ],
     "CP105": [
         "def g(eqn): return [v for v in eqn.invars if not isinstance(v, core.Literal)]",

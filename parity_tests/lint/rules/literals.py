@@ -22,28 +22,124 @@ def literal_as_scalar(kinds: Kinds) -> Iterator[Match]:
 
     Today a Literal holds a scalar. After the flip it may hold any captured array.
     `float(atom.val)`, `atom.val == 0` in a condition, `hash(atom.val)` and `atom.val.item()` then
-    raise, or decide by one element.
+    raise, or decide by one element. So does code that raises unless a value is of certain classes,
+    without `jax.Array`, and code that takes it as it is, but converts that of a constvar.
+
+        env[v] = np.asarray(c)                                   # for each constvar
+        return v.val if isinstance(v, Literal) else env[v]       # a jax.Array after the flip
 
     What to do: ask for the shape first, `if atom.aval.shape == ():`, and treat other Literals as
-    arrays that are known. Code that returns `atom.val` as the value of an atom works in both forms
-    and is not reported.
+    the values of constvars. An interpreter that converts neither works in both forms and is not
+    reported.
     """
     module = kinds.module
+    converted = _converted_constvars(kinds)
+    refused: set[cst.If] = set()
     for node in module.nodes(cst.Attribute):
         if node.attr.value != "val":
             continue
         value = kinds.of(node.value)
         if value is None or value.kind is not Kind.ATOM:
             continue
-        how = _as_scalar(kinds, node)
-        # An assertion is about a program whose Literals are known.
-        is_asserted = module.enclosing(node, cst.Assert) is not None
-        if how and not is_asserted and not _asks_for_shape(kinds, node):
-            message = f"{how}; after the flip a Literal may hold a captured array of any shape"
-            yield module.match(node, message, min(value.confidence, Confidence.HIGH))
+        for use in _held(module, node):
+            how = "" if _asks_for_shape(kinds, use) else _as_scalar(kinds, use)
+            branch = _refusal(module, use)
+            if branch is not None and branch not in refused:
+                refused.add(branch)
+                how = "a Literal's value that has none of these classes is refused"
+            elif converted is not None and _is_returned(module, use):
+                line = module.place(converted).line
+                how = f"a Literal's value is not converted, as those of constvars in line {line}"
+            # An assertion is about a program whose Literals are known.
+            if how and module.enclosing(use, cst.Assert) is None:
+                message = f"{how}; after the flip a Literal may hold a captured array of any shape"
+                yield module.match(use, message, min(value.confidence, Confidence.HIGH))
 
 
-def _as_scalar(kinds: Kinds, node: cst.Attribute) -> str:
+def _held(module: Module, node: cst.Attribute) -> Iterator[cst.BaseExpression]:
+    """Yield a value, and where a name is read that holds nothing else."""
+    yield node
+    assign = module.parent(node)
+    name = assign.targets[0].target if isinstance(assign, cst.Assign) else None
+    if isinstance(name, cst.Name) and len(module.assignments(name)) == 1:
+        yield from (each for each in module.accesses(name) if isinstance(each, cst.Name))
+
+
+def _converted_constvars(kinds: Kinds) -> cst.Call | None:
+    """Return the first call that converts the value of a constvar, as `env[v] = asarray(c)`."""
+    module = kinds.module
+    for node, _ in kinds.attributes(Kind.CONSTVARS, "constvars"):
+        pairs = module.call_with(node)
+        loop = module.parent(pairs) if is_called(pairs, "zip", "safe_zip") else None
+        names = loop.target if isinstance(loop, cst.For) else None
+        if not isinstance(names, cst.Tuple) or len(names.elements) != 2:
+            continue
+        variable, value = (each.value for each in names.elements)
+        for access in module.accesses(value):
+            call = module.call_with(access)
+            assign = module.parent(call) if call is not None else None
+            if isinstance(assign, cst.Assign) and any(
+                module.is_inside(each, assign.targets[0]) for each in module.accesses(variable)
+            ):
+                return call
+    return None
+
+
+def _is_returned(module: Module, node: cst.CSTNode) -> bool:
+    """Say whether a function returns a value as it is, perhaps for Literals alone."""
+    above = module.parent(node)
+    if isinstance(above, cst.IfExp) and above.test is not node:
+        above = module.parent(above)
+    return isinstance(above, cst.Return | cst.Lambda)
+
+
+_ARRAY = re.compile(r"\b(Array|ArrayImpl|ArrayLike|hasattr)\b|\b(jnp|jax\.numpy)\.ndarray\b")
+
+
+def _refusal(module: Module, use: cst.CSTNode) -> cst.If | None:
+    """Return the last branch of an `if` that raises unless a value is of certain classes.
+
+    The function asks nowhere for `jax.Array`.
+    """
+    call = module.call_with(use)
+    if not is_called(call, "isinstance") or call.args[0].value is not use:
+        return None
+    branch, function = module.enclosing(call, cst.If), module.enclosing(call, cst.FunctionDef)
+    if branch is None or not module.is_inside(call, branch.test):
+        return None
+    if function is not None and _ARRAY.search(module.code(function.body)):
+        return None
+    if isinstance(branch.test, cst.UnaryOperation):
+        return branch if _raises(branch.body) else None
+    while isinstance(branch.orelse, cst.If):
+        branch = branch.orelse
+    if branch.orelse is not None:
+        return branch if _raises(branch.orelse.body) else None
+    return branch if _raises(_after(module, branch)) else None
+
+
+def _after(module: Module, branch: cst.If) -> cst.CSTNode | None:
+    """Return the statement after an `if`, with all its branches."""
+    outer, block = branch, module.parent(branch)
+    while isinstance(block, cst.If):
+        outer, block = block, module.parent(block)
+    body = block.body if isinstance(block, cst.IndentedBlock) else ()
+    place = next((number for number, each in enumerate(body) if each is outer), len(body))
+    return body[place + 1] if place + 1 < len(body) else None
+
+
+def _raises(block: cst.CSTNode | None) -> bool:
+    """Say whether a block, or a statement, raises in each case."""
+    lines = block.body if isinstance(block, cst.IndentedBlock) else (block,)
+    return any(
+        isinstance(each, cst.Raise)
+        for line in lines
+        if isinstance(line, cst.SimpleStatementLine | cst.SimpleStatementSuite)
+        for each in line.body
+    )
+
+
+def _as_scalar(kinds: Kinds, node: cst.BaseExpression) -> str:
     parent, call = kinds.module.parent(node), kinds.module.call_with(node)
     if is_called(call, *_SCALAR):
         return f"{dotted_tail(call.func)}() of a Literal's value"
@@ -73,15 +169,18 @@ def _is_in_hashed_tuple(module: Module, node: cst.CSTNode) -> bool:
     return False
 
 
-def _is_identity(kinds: Kinds, node: cst.Attribute) -> bool:
+def _is_identity(kinds: Kinds, node: cst.BaseExpression) -> bool:
     comparison = kinds.module.enclosing(node, cst.Comparison)
     operators = comparison.comparisons if comparison is not None else ()
     return all(isinstance(each.operator, cst.Is | cst.IsNot) for each in operators)
 
 
-def _asks_for_shape(kinds: Kinds, node: cst.Attribute) -> bool:
+def _asks_for_shape(kinds: Kinds, node: cst.BaseExpression) -> bool:
+    """Say whether the function asks for a shape, or for the class of this value."""
     function = kinds.module.enclosing(node, cst.FunctionDef, cst.Lambda)
-    return function is not None and _SHAPE.search(kinds.module.code(function)) is not None
+    code = kinds.module.code(function) if function is not None else ""
+    asks = f"isinstance({kinds.module.code(node)}, "
+    return asks in code or _SHAPE.search(code) is not None
 
 
 @rule(re.compile(r"\bLiteral\b"))
