@@ -15,6 +15,7 @@ from parity_tests.evidence.folder_layout import CampaignFiles, ProcessFiles
 from parity_tests.evidence.found import HazardsFound, ModuleEvaluated, NumberedSteps
 from parity_tests.evidence.records import Recorded
 from parity_tests.evidence.temporary_folders import temporary_folder
+from parity_tests.exception_texts import first_line
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.proofs import (
     NOT_ONE_JIT,
@@ -175,7 +176,7 @@ def _of(failure: Failure, when: str) -> dict[str, str]:
 
 
 def _said(failure: Failure) -> str:
-    return f"{failure.kind} in {failure.stage}: {failure.type}: {failure.message}"
+    return f"{failure.kind} in {failure.stage}: {failure.type}: {first_line(failure.message)}"
 
 
 def _reservations(observation: Observation, hazards: HazardsFound) -> tuple[str, ...]:

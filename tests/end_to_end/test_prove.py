@@ -80,7 +80,7 @@ def with_another_tree(x):
 @program(args=(X,))
 def fails_after(x):
     if FLAG:
-        raise ValueError("not after the flip")
+        raise ValueError("not after the flip\\nbut before")
     return x @ W
 
 
@@ -304,11 +304,15 @@ def test_a_failure_has_the_users_line_and_with_debug_its_traceback(kept):
     debug.run(print_proofs, console, proofs)
     said = console.file.getvalue()
     lines = [each.strip() for each in PROGRAMS.splitlines()]
-    for when, message in (("before", "never"), ("after", "not after the flip")):
-        raised = 1 + lines.index(f'raise ValueError("{message}")')
+    for when, message, more in (
+        ("before", "never", ""),
+        ("after", "not after the flip", r"\nbut before"),
+    ):
+        raised = 1 + lines.index(f'raise ValueError("{message}{more}")')
         what = f"{when} the flip: exception in trace: ValueError: {message}\n"
         assert f"programs.py:{raised}: {what}" in said
         assert f"    ValueError: {message}\n" in said
+    assert "\nbut before" not in said  # the first line of a text; the traceback has the others
     assert said.count("    Traceback (most recent call last):\n") == 2
     assert ", in fails_before\n" in said
 
