@@ -59,8 +59,8 @@ ADVICE: Mapping[str, str] = {
     "read, else culprit": "find out what the read of {what} at {places} decides, else {culprit}",
     "read": "no captured array is hoisted: find out what the read at {places} decides",
     "other read": "no captured array is hoisted: find out what else reads the flag",
-    "one program": "find what reads the flag, the consts or the text of a jaxpr, or a lowered "
-    "module: both forms are meant to be one program",
+    "one program": "find what reads the flag, the consts, Literals or text of a jaxpr, or a "
+    "lowered module: both forms are meant to be one program",
     "reads the flag somewhere": "find what reads the flag: both forms are meant to be one program",
     "one mode": "find out first what tells {left} from {right}: constparity run --sides "
     "{left},{right}",
@@ -119,8 +119,9 @@ ADVICE: Mapping[str, str] = {
     "invars": "pair the invars of a body with the operands of its own equation, and number them by "
     f"len(jaxpr.invars) and not by a fixed place: {_IN_BOTH_FORMS}",
     "outvars": "take the value of an output from Literal.val where it is a Literal",
-    "operands": "take the value of an operand from Literal.val where it is a Literal, also where "
-    f"that is an array, and decide nothing by the number of operands: {_IN_BOTH_FORMS}",
+    "operands": "take the value of an operand from Literal.val where it is a Literal, convert it "
+    "as that of a constvar, for it may be any jax.Array, and decide nothing by the number of "
+    f"operands: {_IN_BOTH_FORMS}",
     "params": "split the operands of each equation by its own counts, as num_consts, and look for "
     f"captured arrays in Literals as well: {_IN_BOTH_FORMS}",
     "equations": "decide nothing by the number of equations: captured arrays may need more of them "

@@ -221,6 +221,14 @@ def operands_from_literals(x):
     return value_of(values, closed.jaxpr.outvars[0])
 
 
+def scaled_by_numpy(x, literal):
+    closed = jax.make_jaxpr(lambda y: y * STATE)(x)
+    values = {v: np.asarray(c) for v, c in zip(closed.jaxpr.constvars, closed.consts, strict=True)}
+    operands = closed.eqns[0].invars
+    tables = [literal(v.val) if hasattr(v, "val") else values.get(v) for v in operands]
+    return x * sum(each.sum() for each in tables if isinstance(each, np.ndarray))
+
+
 def output_as_variable(x):
     closed = jax.make_jaxpr(lambda y: (STATE, y))(x)
     values = dict(zip(closed.jaxpr.constvars, closed.consts, strict=True))
@@ -286,6 +294,11 @@ pair("evaluate", lambda x: x + jax.make_jaxpr(layer)(x).consts[0].sum(), evaluat
 pair("invars", carry_by_place, carry_by_numbers)
 pair("outvars", output_as_variable, output_from_literal)
 pair("operands", operands_as_variables, operands_from_literals)
+pair(
+    "operands_2",
+    lambda x: scaled_by_numpy(x, lambda value: value),
+    lambda x: scaled_by_numpy(x, np.asarray),
+)
 pair("params", arrays_by_params, arrays_by_params_and_literals)
 pair("equations", by_equations, lambda x: x * 2)
 pair("text", by_text, by_equations_and_literals)
