@@ -75,6 +75,9 @@ FOUND = {
         "def run(jaxpr, consts):\n    env = {}\n"
         "    for v, c in zip(jaxpr.constvars, consts): env[v] = np.asarray(c)\n"
         "    return lambda v: v.val if isinstance(v, core.Literal) else env[v]  # <-",
+        "def run(jaxpr, consts, eqn):\n    env = {}\n"
+        "    for v, c in zip(jaxpr.constvars, consts): env[v] = np.asarray(c)\n"
+        "    return [v.val if isinstance(v, core.Literal) else env[v] for v in eqn.invars]  # <-",
     ],
     "CP105": [
         "def folds(eqn): return all(isinstance(v, core.Literal) for v in eqn.invars)  # <-",

@@ -47,7 +47,7 @@ def literal_as_scalar(kinds: Kinds) -> Iterator[Match]:
             if branch is not None and branch not in refused:
                 refused.add(branch)
                 how = "a Literal's value that has none of these classes is refused"
-            elif converted is not None and _is_returned(module, use):
+            elif converted is not None and _is_taken_as_it_is(module, use):
                 line = module.place(converted).line
                 how = f"a Literal's value is not converted, as those of constvars in line {line}"
             # An assertion is about a program whose Literals are known.
@@ -85,11 +85,13 @@ def _converted_constvars(kinds: Kinds) -> cst.Call | None:
     return None
 
 
-def _is_returned(module: Module, node: cst.CSTNode) -> bool:
-    """Say whether a function returns a value as it is, perhaps for Literals alone."""
+def _is_taken_as_it_is(module: Module, node: cst.CSTNode) -> bool:
+    """Say whether a value is what a function returns, or an operand, perhaps for Literals alone."""
     above = module.parent(node)
     if isinstance(above, cst.IfExp) and above.test is not node:
         above = module.parent(above)
+        if isinstance(above, cst.ListComp | cst.GeneratorExp):
+            return True
     return isinstance(above, cst.Return | cst.Lambda)
 
 
