@@ -83,15 +83,31 @@ def _proof(programs: Sequence[ProgramRow]) -> str:
         return ""
     proved = sum(answer_of_claims(each.claims) == "proved" for each in judged if each.claims)
     said = f"proof: {proved:,} of {len(judged):,} programs proved one computation"
-    # What a run does not show: it happens in some runs alone.
-    written = sum(
-        any(each.kind == "writeable NumPy array" for each in row.hazards)
+    causes = Counter(
+        _may_break_by(row, row.flip)
         for row in programs
         if row.flip is not None and answer_of(row.flip) != "no"
     )
-    if not written:
+    found = [(cause, causes[cause]) for cause in (_WRITTEN, _AROUND) if causes[cause]]
+    if not found:
         return said
-    return f"{said}; {written:,} may still break, if a captured NumPy array is written to"
+    why = ": " + ", ".join(f"{count:,} {cause}" for cause, count in found)
+    total = sum(count for _, count in found)
+    return f"{said}; {total:,} may still break{why if len(found) > 1 else f', {found[0][0]}'}"
+
+
+# What a run does not show: it happens in some runs alone, or with other arguments.
+_WRITTEN = "if a captured NumPy array is written to"
+_AROUND = "by what Python does around jitted functions"
+
+
+def _may_break_by(row: ProgramRow, flip: FlipVerdict) -> str:
+    """Say how a program that has not broken may break in another run; "" if no way is known."""
+    if any(each.kind == "writeable NumPy array" for each in row.hazards):
+        return _WRITTEN
+    before = next((each.numbers for each in row.observations if each.side == flip.left), None)
+    proved = flip.claims and answer_of_claims(flip.claims) == "proved"
+    return _AROUND if proved and before is not None and not before.is_one_jit else ""
 
 
 def worst_first(programs: Sequence[ProgramRow]) -> list[ProgramRow]:

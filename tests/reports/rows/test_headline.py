@@ -5,6 +5,7 @@ import pytest
 from reports.rows import Comparison, Failure, Hazard, Observation
 from reports.rows.claims import Claim
 from reports.rows.headline import headline
+from reports.rows.observation import Numbers, ProgramNumber
 from reports.views.causes import standings
 from tests.helpers.built_grids import program
 
@@ -214,4 +215,26 @@ def test_programs_that_agree_here_and_capture_an_array_that_is_written_to_may_br
     assert found.proof == (
         "proof: 3 of 3 programs proved one computation; 1 may still break, if a captured NumPy "
         "array is written to"
+    )
+
+
+def test_what_python_does_around_the_jits_of_a_program_may_break_it_as_prove_says():
+    written = Hazard(
+        kind="writeable NumPy array", file="a.py", line=1, array="float32[8]", what="w", fix="f"
+    )
+
+    def row(name, answer="proved", hazards=()):
+        made = program(name, "safe")
+        flip = made.flip.model_copy(update={"claims": (Claim(of="jaxpr", answer=answer),)})
+        numbers = Numbers(jaxpr=ProgramNumber(digest="1"), is_one_jit=False)
+        before = Observation(program=name, side=flip.left, numbers=numbers)
+        update = {"flip": flip, "hazards": hazards, "observations": (before,)}
+        return made.model_copy(update=update)
+
+    found = headline([row("a"), row("b", "parted")])
+    assert found.proof.endswith("; 1 may still break, by what Python does around jitted functions")
+    both = headline([row("a"), row("b", hazards=(written,)), row("c", "parted", (written,))])
+    assert both.proof.endswith(
+        "; 3 may still break: 2 if a captured NumPy array is written to, 1 by what Python does "
+        "around jitted functions"
     )
