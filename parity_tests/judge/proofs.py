@@ -387,7 +387,8 @@ _AFTER_LOWERING = (
     "the runtime"
 )
 NOT_ONE_JIT = (
-    "it is no jitted function itself: what its Python does around those that it calls is not proved"
+    "it is no jitted function itself: what its Python does around those that it calls is not "
+    "proved; jit all of it, or make each of those a program"
 )
 _SAFE: FlipOutcome = "safe"
 _OF_ANSWER = {

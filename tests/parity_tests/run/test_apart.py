@@ -91,7 +91,7 @@ def test_inputs_that_were_evaluated_count_where_the_next_takes_too_long(looked_i
 def test_a_program_of_several_jitted_functions_is_not_evaluated(looked_into):
     why = (
         "it is no jitted function itself: what its Python does around those that it calls is not "
-        "proved"
+        "proved; jit all of it, or make each of those a program"
     )
     assert looked_into(reservations=(why,)) == ([], Evaluated(why_not=why))
 
