@@ -59,8 +59,8 @@ ADVICE: Mapping[str, str] = {
     "read, else culprit": "find out what the read of {what} at {places} decides, else {culprit}",
     "read": "no captured array is hoisted: find out what the read at {places} decides",
     "other read": "no captured array is hoisted: find out what else reads the flag",
-    "one program": "find what reads the flag, the consts, Literals or text of a jaxpr, or a "
-    "lowered module: both forms are meant to be one program",
+    "one program": "let constparity lint find what reads the flag, the consts, Literals or text of "
+    "a jaxpr, or a lowered module: both forms are meant to be one program",
     "reads the flag somewhere": "find what reads the flag: both forms are meant to be one program",
     "one mode": "find out first what tells {left} from {right}: constparity run --sides "
     "{left},{right}",

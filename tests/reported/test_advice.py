@@ -28,11 +28,11 @@ FILE = program_file("reported/advice")
 COMMANDS = {
     "judge times", "measure again", "tune", "compile culprit", "culprit", "culprit of failure",
     "read, else culprit", "one mode", "fresh", "timeout", "memory", "late setting",
-    "cause not known", "not here",
+    "cause not known", "not here", "one program",
 }  # fmt: skip
 # Says what to look for, since nobody knows what decides: nothing of the program can be changed yet.
 SEARCHES = {
-    "read", "other read", "one program", "reads the flag somewhere", "far below", "side is away",
+    "read", "other read", "reads the flag somewhere", "far below", "side is away",
     "how often", "values of effects", "seed failure",
 }  # fmt: skip
 # Helps where it makes a program repeat itself, so it is tested by plain JAX, twice.

@@ -177,6 +177,14 @@ def test_a_value_that_differs_by_more_than_the_tolerance_fails(runs: Path) -> No
     assert by_output in list(lines(found))
 
 
+def test_who_finds_what_reads_the_form_of_a_program_is_lint(runs: Path) -> None:
+    form = Site("program", "step at a.py:1", "a.py", 1, "step")
+    command = Command(lambda asked: form.id in asked)
+    command.told.sites = {form.id: form}
+    [blamed] = bisected(command, runs).sets
+    assert blamed.action.startswith("let constparity lint find what reads the flag, the consts")
+
+
 def test_what_helps_is_known_by_what_jax_says(runs: Path) -> None:
     said = "INVALID_ARGUMENT: Attempt to donate a buffer which is also used by the same call"
     [blamed] = bisected(Command(flips(7), says=lambda asked: said), runs).sets
