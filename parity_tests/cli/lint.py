@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from parity_tests.cli.display import BriefDisplay
-from parity_tests.cli.exit_codes import Exit, complain, fail
+from parity_tests.cli.exit_codes import Exit, complain, fail, interrupted
 from parity_tests.cli.options import EXIT_STATUS, HOW, WHAT, Reporting
 
 if TYPE_CHECKING:
@@ -105,6 +105,7 @@ def lint(
         fail("reading Python sources needs libcst: install constparity[lint]")
     from parity_tests.cli.report_option import write_texts
     from parity_tests.cli.terminal import SOON
+    from reports.views.texts import counted
 
     if explain is not None:
         print(_explanation(explain))
@@ -137,6 +138,9 @@ def lint(
     if not diff:
         print_findings(result)
     _print_rest(console, result, changed, quiet=display.quiet, diff=diff)
+    if result.left:  # a report without these files would say that they are clean
+        interrupted(context, f"; {counted(result.left, 'file')} not linted")
+        return
     texts = {"sarif": _sarif, "json": _json}
     write_texts(context, console, requests, lambda each: texts[each.format](result))
     context.obj.code = max(context.obj.code, _exit(result, exit_zero=exit_zero))

@@ -67,8 +67,12 @@ class Unread:
 
 @dataclass
 class Result:
-    """What was found: the files that were read, their findings, and the files that were not."""
+    """What was found: the files that were read, their findings, and the files that were not.
+
+    `left` counts the files that were left out because the user interrupted it.
+    """
 
     files: list[Path] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    left: int = 0

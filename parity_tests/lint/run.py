@@ -40,7 +40,8 @@ def lint(
 
     `change` is given each file that a fix changes, its text before and after; the findings are
     then those of the text after. `progress` is told how many files are done, of how many, and how
-    many bytes are, of how many: files differ in size, and so in time.
+    many bytes are, of how many: files differ in size, and so in time. Whoever is interrupted gets
+    what was found so far.
 
     Example::
 
@@ -49,20 +50,24 @@ def lint(
     result, files = Result(), list(python_files(paths))
     sizes = [0 if isinstance(each, Unread) else _size(each) for each in files]
     total, before = sum(sizes), 0
-    for done, (found, size) in enumerate(zip(files, sizes, strict=True)):
-        name = str(found.file if isinstance(found, Unread) else found)
-        progress(done, len(files), name, (before, total))
-        before += size
-        if isinstance(found, Unread):
-            result.unread.append(found)
-            continue
-        try:
-            matches = _lint_file(found, codes, at_least, change)
-        except UnreadableError as error:
-            result.unread.append(Unread(found, str(error)))
-        else:
-            result.files.append(found)
-            result.findings += [Finding(code, found, match) for code, match in matches]
+    done = 0
+    try:
+        for done, (found, size) in enumerate(zip(files, sizes, strict=True)):
+            name = str(found.file if isinstance(found, Unread) else found)
+            progress(done, len(files), name, (before, total))
+            before += size
+            if isinstance(found, Unread):
+                result.unread.append(found)
+                continue
+            try:
+                matches = _lint_file(found, codes, at_least, change)
+            except UnreadableError as error:
+                result.unread.append(Unread(found, str(error)))
+            else:
+                result.files.append(found)
+                result.findings += [Finding(code, found, match) for code, match in matches]
+    except KeyboardInterrupt:
+        result.left = len(files) - done
     return result
 
 

@@ -128,6 +128,28 @@ def test_a_file_that_cannot_be_written_is_said(folder, capsys, monkeypatch):
     assert "Read-only file system" in capsys.readouterr().err
 
 
+def test_whoever_is_interrupted_sees_what_was_found_so_far_and_no_report(
+    folder, capsys, monkeypatch
+):
+    from parity_tests.lint import run
+
+    def read(file):
+        if file.name == "endless.py":
+            raise KeyboardInterrupt
+        return file.read_bytes()
+
+    for name in ("bad.py", "endless.py", "later.py"):
+        (folder / name).write_text(BAD)
+    monkeypatch.setattr(run, "_read", read)
+    assert app.main(["lint", ".", "--report", "json:o.json"]) == 130
+    said = capsys.readouterr()
+    finding, last = said.out.splitlines()
+    assert finding.startswith("bad.py:2:11: CP101 captured arrays are counted here")
+    assert last == "1 finding in 1 file"
+    assert said.err == "constparity: interrupted; 2 files not linted\n"
+    assert not (folder / "o.json").exists()
+
+
 def test_names_outside_utf8_are_reported(folder, capsys):
     (folder / "a\udcff.py").write_text(BAD)
     assert app.main(["lint", ".", "--report", "json:o.json", "--report", "sarif:o.sarif"]) == 1
