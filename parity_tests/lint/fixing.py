@@ -62,15 +62,16 @@ def write_back(file: Path, before: str, after: str) -> None:
 
 
 def difference(file: Path, before: str, after: str) -> str:
-    """Return the unified difference of a file and its fixed text."""
-    # Lines end as in Python, and not at form feeds.
+    """Return the unified difference of a file and its fixed text, as `patch` and git take it."""
+    # Lines end at newlines alone: at no form feed, nor at a carriage return as Python's do.
     lines = difflib.unified_diff(
-        io.StringIO(before, newline="").readlines(),
-        io.StringIO(after, newline="").readlines(),
+        io.StringIO(before, newline="\n").readlines(),
+        io.StringIO(after, newline="\n").readlines(),
         fromfile=str(file),
         tofile=str(file),
     )
-    return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)
+    unended = "\n\\ No newline at end of file\n"
+    return "".join(line if line.endswith("\n") else f"{line}{unended}" for line in lines)
 
 
 def _overlap(one: Edit, other: Edit) -> bool:

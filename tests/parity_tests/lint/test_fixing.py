@@ -2,6 +2,7 @@
 
 import ast
 import stat
+import subprocess
 import sysconfig
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from parity_tests.lint import fixing
 from parity_tests.lint.records import Confidence, Edit, Match, Place
 from parity_tests.lint.rules import CODES
 from parity_tests.lint.run import UnreadableError, lint, lint_source
+from tests.helpers.system_programs import needed
 
 EXAMPLES = [each for many in (*FOUND.values(), *SILENT.values()) for each in many]
 FIXABLE = {"CP201", "CP203", "CP204", "CP205", "CP207"}
@@ -103,7 +105,20 @@ def test_a_fix_that_makes_no_python_is_not_made(tmp_path, monkeypatch):
     assert (len(result.findings), result.unread, changed) == (1, [], [])
 
 
-def test_lines_of_a_difference_end_where_those_of_python_do(tmp_path):
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("end", [True, False])
+def test_git_applies_a_difference(tmp_path, newline, end):
+    lines = ["import jax", "from jax.core import Literal", "x = Literal"]
+    before = newline.join(lines) + end * newline
+    file = tmp_path / "old.py"
+    file.write_text(before, newline="")
+    told = fixing.difference(Path("old.py"), before, fixed(before))
+    apply = [needed("git"), "apply", "-p0", "--whitespace=nowarn", "-"]
+    subprocess.run(apply, cwd=tmp_path, input=told.encode(), check=True)
+    assert file.read_bytes() == fixed(before).encode() != before.encode()
+
+
+def test_lines_of_a_difference_end_at_newlines_alone(tmp_path):
     before = "x = 1\x0c\ny = '\u2028'\nz = 3\n"
     told = fixing.difference(tmp_path, before, before.replace("3", "4"))
     assert told.endswith("\n x = 1\x0c\n y = '\u2028'\n-z = 3\n+z = 4\n")
