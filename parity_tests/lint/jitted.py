@@ -54,7 +54,7 @@ def jitted_functions(module: Module) -> Iterator[Jitted]:
     for call in module.nodes(cst.Call):
         if module.qualified(call.func) not in _JITS or not call.args:
             continue
-        for named in _functions(module, call.args[0].value):
+        for named in functions_named(module, call.args[0].value):
             yield Jitted(named, call, tuple(_targets(module, call)), tuple(call.args[1:]))
 
 
@@ -72,7 +72,8 @@ def _options(module: Module, decorator: cst.BaseExpression) -> tuple[cst.Arg, ..
     return None
 
 
-def _functions(module: Module, node: cst.BaseExpression) -> Iterator[Function]:
+def functions_named(module: Module, node: cst.BaseExpression) -> Iterator[Function]:
+    """Yield the functions of a file that an expression may be: a lambda, a name, or a method."""
     if isinstance(node, cst.Lambda):
         yield node
     elif isinstance(node, cst.Name):

@@ -101,6 +101,12 @@ FOUND = {
         "def g(jaxpr): return {v: i for i, v in enumerate(jaxpr.outvars)}  # <-",
         "def g(jaxpr): return {*jaxpr.outvars}  # <-",
         "def g(jaxpr, outs): return dict(zip(jaxpr.outvars, outs))  # <-",
+        "def run(jaxpr):\n    env = {}\n"
+        "    return list(map(lambda v: env[v], jaxpr.outvars))  # <-",
+        "def run(jaxpr):\n    env = {}\n    def read(v): return env[v]  # <-\n"
+        "    return [read(v) for v in jaxpr.outvars]",
+        "def run(jaxpr):\n    env = {}\n    def write(x, v): env[v] = x  # <-\n"
+        "    safe_map(write, values, jaxpr.outvars)",
     ],
     "CP107": [
         "from jax.interpreters.partial_eval import trace_to_jaxpr_dynamic\n"
@@ -381,6 +387,12 @@ SILENT = {
         "    for v in outs:\n        if not is_literal(v): env[v] = 1\n"
         "    return [env[v] for v in jaxpr.outvars]",
         "def g(jaxpr): return dict(zip(names, jaxpr.outvars))",
+        "def run(jaxpr):\n    env = {}\n    def write(x, v): env[x] = v\n"
+        "    safe_map(write, names, jaxpr.outvars)",
+        "def run(jaxpr):\n    env = {}\n"
+        "    return list(map(lambda v: env[v] if is_var(v) else v.val, jaxpr.outvars))",
+        "def run(jaxpr):\n    env = {}\n    def read(v): return env[v]\n"
+        "    return [v.val if type(v) is core.Literal else read(v) for v in jaxpr.outvars]",
         "def g(eqn): return set(eqn.outvars)",
     ],
     "CP107": [

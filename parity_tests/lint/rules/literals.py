@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from parity_tests.lint.jitted import functions_named
 from parity_tests.lint.kinds import Kind, Kinds
 from parity_tests.lint.module import Module, dotted_tail, is_called, text_of
 from parity_tests.lint.records import Confidence, Match
@@ -358,10 +359,9 @@ def _names_of_each(
 
 def _looked_up(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
     """Return where a dict or set is asked for the elements of outvars, or made of them."""
-    for name in _names_of_each(module, node):
-        for access in module.accesses(name):
-            if _is_key(module, access):
-                return access
+    for access in _reads_of_each(module, node):
+        if _is_key(module, access):
+            return access
     parent = module.parent(node)
     if isinstance(parent, cst.Arg):
         return _hashed_by_call(module, parent)
@@ -369,6 +369,37 @@ def _looked_up(module: Module, node: cst.CSTNode) -> cst.CSTNode | None:
         holder = module.parent(parent)
         return holder if isinstance(holder, cst.Set) else None
     return None
+
+
+def _reads_of_each(module: Module, outvars: cst.CSTNode) -> Iterator[cst.CSTNode]:
+    """Yield the places that read an element of outvars, also in functions that are given one.
+
+    A function that asks whether it is given a Literal is left out.
+    """
+    names = list(_names_of_each(module, outvars))
+    reads = [access for name in names for access in module.accesses(name)]
+    yield from reads
+    parameters = [each for read in reads for each in _given_to(module, read)]
+    mapped, call = module.parent(outvars), module.call_with(outvars)
+    if is_called(call, "map", "safe_map", "unsafe_map"):
+        number = call.args.index(mapped) - 1
+        parameters += _parameters(module, call.args[0].value, number)
+    for parameter in parameters:
+        inside = module.accesses(parameter)
+        if not any(_is_question(module, each) for each in inside):
+            yield from inside
+
+
+def _given_to(module: Module, access: cst.CSTNode) -> Iterator[cst.Param]:
+    """Yield the parameters that get a value which a call of a function of the file is given."""
+    call, arg = module.call_with(access), module.parent(access)
+    if call is not None and not any(each.star or each.keyword for each in call.args):
+        yield from _parameters(module, call.func, call.args.index(arg))
+
+
+def _parameters(module: Module, function: cst.BaseExpression, number: int) -> Iterator[cst.Param]:
+    for found in functions_named(module, function):
+        yield from found.params.params[number : number + 1]
 
 
 def _hashed_by_call(module: Module, arg: cst.Arg) -> cst.CSTNode | None:
