@@ -60,6 +60,13 @@ FOUND = {
         "cache = {}\ndef kept(v: core.Literal): return cache.setdefault(v.val, v)  # <-",
         "def key(v: core.Literal): return hash((str(v.aval), v.val))  # <-",
         "def sign(v: core.Literal): return 1 if v.val else 0  # <-",
+        # as in oryx: an expression of its own for a number
+        "class Number:\n    value: Any\n    @property\n    def shape(self):\n"
+        "        return ()\ndef expression(v: core.Literal): return Number(v.val)  # <-",
+        "class Number:\n    name: str\n    value: float\n"
+        "def expression(v: core.Literal): return Number(str(v), v.val)  # <-",
+        "def scaled(by: float, x): return by * x\n"
+        "def call(x, v: core.Literal): return scaled(x=x, by=v.val)  # <-",
         "def key(eqn): return hash(tuple(\n"
         "    v.val if type(v) is core.Literal else v for v in eqn.invars))  # <-",
         "def number(v: core.Literal):\n    value = v.val\n    return float(value)  # <-",
@@ -349,6 +356,11 @@ SILENT = {
         "import ast\ndef g(v): return int(v.val) if type(v) is ast.Literal else 0",
         "def g(eqn): return {v: v.val for v in eqn.invars if type(v) is core.Literal}",
         "def g(table, v: core.Literal): return table[v.val]",
+        "class Known:\n    value: Any\n    shape: tuple[int, ...] = ()\n"
+        "    def is_number(self): return self.shape == ()\n"
+        "def g(v: core.Literal): return Known(v.val)",
+        "def scaled(by: float, x): return by * x\n"
+        "def g(v: core.Literal): return scaled(2.0, v.val)",
         "cache = {}\ndef g(name, v: core.Literal): return cache.get(name, v.val)",
         "def g(v: core.Literal): return hash((str(v.aval), v.val.tobytes()))",
         "def g(v: core.Literal):\n    value = v.val\n"

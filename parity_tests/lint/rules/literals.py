@@ -14,6 +14,10 @@ from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import rule
 
 _SCALAR = ("float", "int", "bool", "complex", "hash", "round")
+_NUMBER = ("float", "int", "bool", "complex", "Number", "Scalar")
+_OF_SCALARS = re.compile(
+    r"^\s+(def shape\(self\).*:\s+return|(self\.)?shape =) \(\)$", re.MULTILINE
+)
 _SHAPE = re.compile(r"\b(shape|ndim|size|isscalar|item_size|is_scalar)\b")
 
 
@@ -146,6 +150,8 @@ def _as_scalar(kinds: Kinds, node: cst.BaseExpression) -> str:
     parent, call = kinds.module.parent(node), kinds.module.call_with(node)
     if is_called(call, *_SCALAR):
         return f"{dotted_tail(call.func)}() of a Literal's value"
+    if call is not None and _takes_scalar(kinds.module, call, parent):
+        return f"a Literal's value is given to {dotted_tail(call.func)}, which takes a scalar"
     if isinstance(parent, cst.Attribute) and parent.attr.value in ("item", "__hash__"):
         return f".{parent.attr.value}() of a Literal's value"
     if isinstance(parent, cst.Comparison | cst.ComparisonTarget) and not _is_identity(kinds, node):
@@ -156,6 +162,35 @@ def _as_scalar(kinds: Kinds, node: cst.BaseExpression) -> str:
         return "a Literal's value is taken for true or false"
     is_hashed = _is_key(kinds.module, node) or _is_in_hashed_tuple(kinds.module, node)
     return "a Literal's value is hashed" if is_hashed else ""
+
+
+def _takes_scalar(module: Module, call: cst.Call, arg: cst.CSTNode | None) -> bool:
+    """Say whether a call gives an argument to a function or a class of the file that takes scalars.
+
+    A parameter or a field says so by its annotation, and a class by its shape, which is ().
+    """
+    if not isinstance(arg, cst.Arg) or not isinstance(call.func, cst.Name):
+        return False
+    place, keyword = call.args.index(arg), arg.keyword.value if arg.keyword else ""
+    for assignment in module.assignments(call.func):
+        taker = assignment.node
+        if isinstance(taker, cst.ClassDef) and _OF_SCALARS.search(module.code(taker)):
+            return True
+        for number, (name, annotation) in enumerate(_annotated(module, taker)):
+            is_given = name == keyword if keyword else number == place
+            if is_given and annotation is not None:
+                return dotted_tail(annotation.annotation) in _NUMBER
+    return False
+
+
+def _annotated(module: Module, taker: cst.CSTNode) -> Iterator[tuple[str, cst.Annotation | None]]:
+    """Yield the parameters of a function, or the fields of a class, in order."""
+    if isinstance(taker, cst.FunctionDef):
+        yield from ((each.name.value, each.annotation) for each in taker.params.params)
+    elif isinstance(taker, cst.ClassDef):
+        for field in module.nodes_in(taker, cst.AnnAssign):
+            if module.enclosing(field, cst.ClassDef, cst.FunctionDef) is taker:
+                yield dotted_tail(field.target), field.annotation
 
 
 def _is_in_hashed_tuple(module: Module, node: cst.CSTNode) -> bool:
