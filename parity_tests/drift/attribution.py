@@ -84,6 +84,14 @@ class Drift:
         """The two sides, left and right."""
         return self.left.observation.side, self.right.observation.side
 
+    @property
+    def arbiter_is_as_precise(self) -> bool:
+        """Whether the sides compute in double precision too, so that it shows neither wrong."""
+        found = self.left.observation
+        dtypes = {each.dtype for each in found.arguments} | {each.dtype for each in found.outputs}
+        dtypes |= {each.dtype for each in found.ledger}
+        return not dtypes.isdisjoint(tolerance_ladder.AS_PRECISE)
+
     @cached_property
     def long_staging(self) -> float:
         """The seconds of tracing, lowering and compiling as before; 0 unless that takes long."""
@@ -343,7 +351,7 @@ class _Attribution:
 
     def _wrong(self) -> _Wrong | None:
         """Return the side that is wrong, where the arbiter bears out the other one alone."""
-        if self.drift.rung != "mismatch":
+        if self.drift.rung != "mismatch" or self.drift.arbiter_is_as_precise:
             return None
         for path, left, right, truth in self._arbitrated():
             true = truth.array.astype(left.array.dtype)
@@ -357,6 +365,8 @@ class _Attribution:
         return None
 
     def _nearer(self) -> str:
+        if self.drift.arbiter_is_as_precise:
+            return "; no arbiter is more precise than they are, to say which side is right"
         for path, left, right, truth in self._arbitrated():
             said = tolerance_ladder.arbitrated(left.array, right.array, truth.array)
             if said.nearer:

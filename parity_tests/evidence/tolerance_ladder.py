@@ -38,6 +38,9 @@ from reports.rows import LeafComparison, Rung
 # An arbiter can tell up to this many tolerances from the truth, relative to its largest element.
 ARBITER_REACH = 1000
 
+# The dtypes that the arbiter computes in.
+AS_PRECISE = ("float64", "complex128")
+
 # What is known to differ explains a difference that is at most this many times larger.
 REACH = 20.0
 
@@ -105,7 +108,8 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     bits and less. It must hold for the root mean square and for the largest error, since one wrong
     element of many vanishes in a mean. Where both arrays are far from the truth, the arbiter took
     another path than they did (another branch, another integer) and cannot tell. Arrays of whole
-    numbers were rounded to them, and one that is another is no rounding error.
+    numbers were rounded to them, and one that is another is no rounding error. Of two arrays in
+    double precision it is one more rounding, so neither is nearer to the truth.
     """
     k = 3 if distances.bits_of(left.dtype) < 32 else 2
     if truth.shape != left.shape or not _is_finite(truth):
@@ -114,12 +118,16 @@ def arbitrated(left: Array, right: Array, truth: Array) -> Arbitration:
     measures = [(one.root_mean_square, other.root_mean_square), (one.largest, other.largest)]
     slack = tolerance(left.dtype) / 10 * _scale(one.largest_truth)
     far = ARBITER_REACH * tolerance(left.dtype) * max(1.0, one.largest_truth)
-    said = "errors of {:.2g} and {:.2g} against a run in double precision".format(*measures[1])
+    is_as_precise = left.dtype.name in AS_PRECISE
+    run = "of single operations, as precise as they are" if is_as_precise else "in double precision"
+    said = "errors of {:.2g} and {:.2g} against a run ".format(*measures[1]) + run
     if not min(measures[1]) <= far:
         return Arbitration(False, f"{said}, too large for it to tell")
     if all(max(pair) <= k * min(pair) + slack for pair in measures):
         are_whole = all(map(_are_whole, (left, right, truth)))
         return Arbitration(not are_whole, said + ", in whole numbers" * are_whole)
+    if is_as_precise:
+        return Arbitration(False, said)
     nearer: Literal["first", "second"] = "first" if measures[0][0] < measures[0][1] else "second"
     return Arbitration(False, f"{said}: the {nearer} is nearer", nearer)
 

@@ -28,7 +28,7 @@ from parity_tests.processes.protocol import EquationValue, EquationValues, Job, 
 from parity_tests.program import from_function
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
-from reports.rows import Comparison, Observation, StageTimes
+from reports.rows import Comparison, Observation, OutputLeaf, StageTimes
 
 PLANTED = program_file("planted_drift")
 TABLE = np.linspace(0.0, 1.0, 8, dtype=np.float32)
@@ -286,6 +286,22 @@ def attributed(runs, repeated, compiling=0.1):
     )
     job = Job(number=0, name="p", target="m:p")
     return _Attribution(Drift(job, *sides, "ulp", has_repeated=repeated), runs).find()
+
+
+@pytest.mark.parametrize(("dtype", "is_told"), [("float32", True), ("float64", False)])
+def test_a_side_in_double_precision_is_not_told_wrong_by_a_run_in_it(dtype, is_told):
+    leaf = OutputLeaf(path="", shape=(), dtype=dtype, weak_type=False, sha256="")
+    sides = (
+        Evidence(
+            Observation(program="p", side=side, outputs=(leaf,)),
+            (Value("", np.asarray(value, dtype)),),
+        )
+        for side, value in (("jax-legacy", 1.0), ("jax-simplified", 1.5))
+    )
+    truth = (Value("", np.float64(1.5)),)
+    drift = Drift(Job(number=0, name="p", target="m:p"), *sides, "mismatch", truth=truth)
+    found = _Attribution(drift, Runs()).find()
+    assert ("jax-legacy is wrong at the only output" in found.evidence) == is_told
 
 
 @pytest.mark.parametrize(

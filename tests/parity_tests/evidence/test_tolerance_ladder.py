@@ -273,6 +273,14 @@ def test_the_arbiter_takes_outputs_that_are_equally_near(left, right, rung, said
     assert said in leaf.note
 
 
+def test_no_output_in_double_precision_is_nearer_to_a_run_that_is_no_more_precise():
+    found = tolerance_ladder.arbitrated(TRUTH + 1e-14, TRUTH, TRUTH)
+    assert (found.equally_good, found.nearer) == (False, "")
+    assert found.note == (
+        "errors of 1e-14 and 0 against a run of single operations, as precise as they are"
+    )
+
+
 @pytest.mark.parametrize("truth", [TRUTH[:5], np.full(10_000, np.nan)])
 def test_an_arbiter_that_does_not_fit_decides_nothing(truth):
     assert tolerance_ladder.compare("", off_by(1e-5), off_by(-1e-5), truth).rung == "mismatch"
