@@ -281,7 +281,7 @@ def _watched(
         if watcher is None or tree != in_tree:
             return call(*args, **kwargs)  # of another tree: JAX raises its own error
         execution = execution_of(operands)
-        own = replace(execution, run=lambda: jax.tree.leaves(call(*args, **kwargs)))
+        own = replace(execution, run=lambda: jax.tree.leaves(call(*args, **kwargs)), is_stage=True)
         return jax.tree.unflatten(out_tree, watcher(own))
 
     return watched

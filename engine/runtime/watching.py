@@ -31,6 +31,8 @@ class Execution:
       captured nothing that one of them inlines and the other hoists.
     - `options()`: the names of the options of `jax.jit` that it was given, but for donation,
       inlining and its name.
+    - `is_stage`: whether it is a call of a compiled stage, which may have been lowered for
+      arguments that are placed otherwise.
     """
 
     side: Side
@@ -42,6 +44,7 @@ class Execution:
     run_on: Callable[[Side, Sequence[Any]], Sequence[Any]]
     is_one_program: Callable[[], bool]
     options: Callable[[], Sequence[str]]
+    is_stage: bool = False
 
 
 class TracedForm(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 import jax
@@ -98,12 +97,17 @@ class _Pair:
         self._recorder, self._seen, self._execution = recorder, seen, execution
         self._alive = alive
         self._other: OurSide = _OTHER[execution.side]
+        self._rerun: Sequence[Any] | None = None
 
     def run(self) -> Sequence[Any]:
         """Run both, compare, and return or raise what the program's own side does."""
         # The own side consumes what the program donates, and the other one may have captured it.
         # Without donations it comes first: the results of the other one take memory.
-        other = self._run_on(self._other) if any(self._execution.donated) else None
+        other = None
+        if any(self._execution.donated):
+            other = self._run_on(self._other)
+            if self._execution.is_stage and any(map(is_committed, self._execution.operands)):
+                self._again()  # afterwards there is nothing to run it on
         # Whatever a program raises is its result; the caller gets it as without us.
         try:
             own = self._execution.run()
@@ -184,20 +188,22 @@ class _Pair:
     ) -> list[LeafComparison]:
         """Return the mismatches whose result is another one when its own side runs once more."""
         found = [number for number, leaf in enumerate(leaves) if leaf.rung == "mismatch"]
-        pairs = ((leaves[n], own[n], self._again[n]) for n in found if self._again)
+        pairs = ((leaves[n], own[n], self._again()[n]) for n in found if self._again())
         return [
             leaf
             for leaf, left, right in pairs
             if self._by_rules(_leaf(leaf.path, left, right), left, right).rung == "mismatch"
         ]
 
-    @cached_property
     def _again(self) -> Sequence[Any]:
-        """The results of one more run on the own side, as the other one runs; () without."""
-        if any(self._execution.donated):
-            return ()
-        again = self._run_on(self._execution.side)
-        return () if isinstance(again, Exception) else again
+        """Return the results of one more run on the own side, as the other one runs; () without.
+
+        After a run that has consumed what the program donates there is none.
+        """
+        if self._rerun is None:
+            again = self._run_on(self._execution.side)
+            self._rerun = () if isinstance(again, Exception) else again
+        return self._rerun
 
     def _by_rules(self, leaf: LeafComparison, left: Any, right: Any) -> LeafComparison:
         rules = self._recorder.rules
@@ -207,7 +213,7 @@ class _Pair:
         if _are_placed_alike(left, right):
             return  # to describe where an array is takes longer than many a program
         # A stage places by the arguments that it was lowered for, and the other side by these.
-        if self._again and _are_placed_alike(self._again[number], right):
+        if self._again() and _are_placed_alike(self._again()[number], right):
             return
         for what, read in (("sharding", sharding_of), ("committed", is_committed)):
             of_left, of_right = read(left), read(right)

@@ -349,16 +349,23 @@ def test_a_stage_is_called_with_arguments_that_are_placed_otherwise_than_it_was_
         assert not scaled(placed).committed
 
 
+    @pytest.mark.filterwarnings("ignore:Some donated buffers")
+    def test_places_what_is_donated():
+        scaled = jax.jit(scale, donate_argnums=0).lower(A_TYPE).compile()
+        placed = jax.device_put(jnp.ones((4, 2)), jax.devices()[0])
+        assert not scaled(placed).committed
+
+
     def test_leaves_layouts_to_the_compiler():
         scaled = jax.jit(scale, in_shardings=Format(Layout.AUTO)).lower(A_TYPE).compile()
         [[chosen], _] = scaled.input_formats
         scaled(jax.jit(jnp.sin, out_shardings=chosen)(jnp.ones((4, 2))))
     """
     run = suite.write(tests).run("--constparity=both")
-    assert run.outcomes == {"passed": 2}, run.output
+    assert run.outcomes == {"passed": 3}, run.output
     assert not [line for line in run.section if line.startswith("not compared")]
     run = suite.plant().run("--constparity=both")
-    assert run.outcomes == {"failed": 2}
+    assert run.outcomes == {"failed": 3}
 
 
 def test_a_side_that_fails_alone_is_a_difference(suite):
