@@ -8,13 +8,16 @@ from reports.rows.row import Row
 
 StockSide = Literal["jax-legacy", "jax-simplified"]
 STOCK_SIDES: tuple[StockSide, ...] = ("jax-legacy", "jax-simplified")
+# What JAX's flag is in the environment that a side starts with.
+VARIABLES: dict[StockSide, str] = {"jax-legacy": "0", "jax-simplified": "1"}
 
 
 class SuiteSide(Row):
     """The processes of one side: versions and the flag as they said themselves.
 
     `flag_at_start` and `flag_at_end` are JAX's own value of the flag when it was first and last
-    read, None where nothing imported JAX. `ending` says why the last process ended before its
+    read, None where nothing imported JAX. `variable` is the flag in their environment, and where it
+    was another one than that of the side, that. `ending` says why the last process ended before its
     session did, or otherwise than its tests come to; "" where it did not. `counts` has the tests by
     outcome.
     """
@@ -26,7 +29,7 @@ class SuiteSide(Row):
     pytest: str
     jax: str
     jaxlib: str
-    variable: str | None  # the environment variable of the flag
+    variable: str | None
     flag_at_start: bool | None
     flag_at_end: bool | None
     counts: dict[str, int]
@@ -42,18 +45,20 @@ class SuiteSide(Row):
     @property
     def doubt(self) -> str:
         """Why JAX's flag may not have been that of the side; "" where it was, or was not read."""
-        if self.flag_at_end is None or (self.is_proven and not self.is_pinned):
-            return ""
         if self.is_pinned:
-            why = (
-                "when it was first read: a conftest.py or a plugin sets it, so nothing is compared"
-            )
-            return f"{self.flag_at_start} {why}"
+            seen = f"{self.flag_at_start} when it was first read"
+            if self.flag_at_start is None:
+                seen = f"{self.variable or 'unset'} in the environment of what its tests start"
+            return f"{seen}: a conftest.py or a plugin sets it, so nothing is compared"
+        if self.flag_at_end is None or self.is_proven:
+            return ""
         return f"{self.flag_at_end} at the end: a test has changed it"
 
     @property
     def is_pinned(self) -> bool:
         """Whether its flag was that of the other side from the first on."""
+        if self.flag_at_start is None:
+            return self.variable not in (None, VARIABLES[self.side])
         return self.flag_at_start is (self.side == "jax-legacy")
 
 

@@ -13,7 +13,14 @@ from parity_tests.judge.reasons_as_written import what_helps
 from parity_tests.processes.worker_process import supervise
 from parity_tests.suites.stock_runs.heard import Phase
 from parity_tests.suites.stock_runs.side_run import Asked, SideRun, SuitePython
-from reports.rows.suite_runs import STOCK_SIDES, StockSide, SuiteComparison, SuiteOutcome, SuiteSide
+from reports.rows.suite_runs import (
+    STOCK_SIDES,
+    VARIABLES,
+    StockSide,
+    SuiteComparison,
+    SuiteOutcome,
+    SuiteSide,
+)
 from reports.views.texts import counted
 
 COLLECTED = "collected"  # a file, class or folder, without tests to run
@@ -113,6 +120,8 @@ def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
     heard = run.heard
     last = heard.versions[-1] if heard.versions else {}
     flags = [each["flag"] for each in heard.versions if each["flag"] is not None]
+    own = VARIABLES[run.side]
+    variables = (each["variable"] for each in (heard.begin, *heard.versions) if each)
     counts = Counter(outcome_of(run, test).outcome for test in run.selected)
     return SuiteSide(
         side=run.side,
@@ -122,7 +131,7 @@ def side_record(run: SideRun, python: SuitePython) -> SuiteSide:
         pytest=heard.begin.get("pytest", ""),
         jax=last.get("jax", ""),
         jaxlib=last.get("jaxlib", ""),
-        variable=heard.begin.get("environment"),
+        variable=next((each for each in variables if each != own), own),
         flag_at_start=flags[0] if flags else None,
         flag_at_end=flags[-1] if flags else None,
         counts=dict(sorted(counts.items())),

@@ -88,9 +88,9 @@ def plain_id(test: str, is_grouped: bool) -> str:
 
 
 def versions() -> dict[str, Any]:
-    """Return what JAX says of itself: versions, and the flag if something has imported JAX."""
+    """Return what JAX says of itself: versions, and its flag and what it is in the environment."""
     told: dict[str, Any] = {"jax": _installed("jax"), "jaxlib": _installed("jaxlib")}
-    told["flag"] = flag_now()
+    told["flag"], told["variable"] = flag_now(), variable_now()
     jax = sys.modules.get("jax")
     told["jax"] = getattr(jax, "__version__", told["jax"])
     return told
@@ -100,6 +100,11 @@ def flag_now() -> bool | None:
     """Return JAX's flag; None where nothing has imported JAX."""
     value: bool | None = getattr(getattr(sys.modules.get("jax"), "config", None), FLAG, None)
     return value
+
+
+def variable_now() -> str:
+    """Return JAX's flag in the environment, which processes that tests start have; "" if unset."""
+    return os.environ.get(FLAG.upper(), "")
 
 
 def _installed(name: str) -> str:
@@ -168,7 +173,7 @@ class Watcher:
             python=platform.python_version(),
             executable=sys.executable,
             pytest=pytest.__version__,
-            environment=os.environ.get(FLAG.upper()),
+            variable=variable_now(),
         )
 
     def _write(self, event: str, **fields: Any) -> None:

@@ -63,6 +63,31 @@ def test_passes(): pass
     )
 
 
+STARTS = """
+import subprocess, sys
+def test_starts_one():
+    code = "import jax; t = jax.numpy.ones(9); assert jax.make_jaxpr(lambda x: x * t)(1.0).consts"
+    subprocess.run([sys.executable, "-c", code], check=True)
+"""
+
+
+@pytest.mark.parametrize("workers", ["-n0", "-n1"])
+def test_a_flag_that_the_suite_pins_for_processes_that_its_tests_start_fails_the_run(
+    plant, run, workers
+):
+    suite = plant({"test_it.py": "", "below/test_starts.py": STARTS})
+    (suite / "below" / "conftest.py").write_text(
+        "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '0'\n"
+    )
+    done = run(suite, "-pxdist", workers)
+    assert (done.code, done.result.alike) == (1, 1), done.printed
+    assert (
+        "the flag of jax-simplified was 0 in the environment of what its tests start: a "
+        "conftest.py or a plugin sets it, so nothing is compared" in done.printed
+    )
+    assert [side.is_pinned for side in done.result.sides] == [False, True]
+
+
 PINS = """
 import jax
 FLAG = "jax_use_simplified_jaxpr_constants"
