@@ -245,7 +245,10 @@ def _loaded(content: str, name: str = str(PIPELINE)) -> dict[str, Any]:
         ) from error
 
     class Loader(yaml.SafeLoader):
-        """A loader with the tags of GitLab, as !reference."""
+        """A loader with the tags of GitLab, as !reference; it refuses a node that holds itself."""
+
+        def construct_object(self, node: yaml.Node, deep: bool = True) -> Any:
+            return super().construct_object(node, deep=True)
 
     def tagged(loader: yaml.SafeLoader, tag: str, node: yaml.Node) -> tuple[str, Any]:
         if isinstance(node, yaml.SequenceNode):
@@ -257,7 +260,7 @@ def _loaded(content: str, name: str = str(PIPELINE)) -> dict[str, Any]:
     Loader.add_multi_constructor("!", tagged)
     try:
         found = yaml.load(content, Loader)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise ProjectError(f"{name} cannot be read: {error}") from error
     if found is not None and not isinstance(found, dict):
         raise ProjectError(f"{name} is no mapping of jobs")

@@ -97,6 +97,9 @@ def test_a_second_time_nothing_is_added(plant, before):
         ("include: {local: /a.yml}\nx:\n  - y\n", "no plain list"),
         ("include:\n", "no plain list"),
         ("a: [\n", "cannot be read"),
+        ("a: &a [*a]\n", "cannot be read: .*recursive node"),
+        ("a: &a\n  b: *a\n", "cannot be read: .*recursive node"),
+        (f"a: {'[' * 5000}", "cannot be read"),
         ("- a\n", "no mapping"),
     ],
 )
