@@ -272,7 +272,7 @@ def test_a_job_that_does_not_say_what_installs_constparity_stops(runner):
     [
         ("Install", {"project": "not-there"}, "not-there"),
         ("Install", {"project": "'open"}, "unmatched single quote"),
-        ("Compare programs", {"programs": "gone.py"}, "gone.py"),
+        ("Compare programs", {"programs": f"gone.py {FAST}"}, "gone.py"),
         ("Compare programs", {"programs": "'open"}, "unmatched single quote"),
     ],
 )
@@ -286,7 +286,7 @@ def test_a_wrong_input_fails_its_step_and_is_named(runner, machine, name, inputs
 
 def test_text_of_an_input_is_never_run(runner, machine):
     """Commands in a value stay a value: nothing of it reaches the shell as a script."""
-    planted = "programs.py:doubled '$(touch planted)' \"`touch planted`\" ;touch planted"
+    planted = f"programs.py:doubled '$(touch planted)' \"`touch planted`\" ;touch planted {FAST}"
     steps = steps_of(published()[WORKFLOW])["compare"]
     ended = runner(steps, values_of("programs", "installed", programs=planted), ours(machine))
     assert ended["Compare programs"].returncode == 4
