@@ -140,10 +140,10 @@ def number(
     """Trace, lower and number one program on one side; nothing is compiled or called.
 
     It is lowered for `platforms` as well, which need not be here; where building or tracing it
-    reads the backend, nothing is known of these. Unless `lowers`, it is lowered
-    only where its jaxpr does not tell: it is undecided, or not in the form of its side, or has
-    effects, which lowering may lose, or is for an abstract mesh or has captured arrays in a body
-    like that of `reduce`, which lowering may refuse. What is not lowered has no proof of its side.
+    reads the backend, nothing is known of these. Unless `lowers`, it is lowered only where its
+    jaxpr does not tell: it is undecided, or not in the form of its side, or has effects, which
+    lowering may lose, or is for an abstract mesh or has captured arrays in a body like that of
+    `reduce`, which lowering may refuse. What is not lowered has no proof of its side.
     Whatever the program raises is data, as in `measure`, and `on_traced` is given the same as
     there.
 

@@ -25,7 +25,6 @@ from parity_tests.jaxpr.bodies import (
     LinearSolve,
     Scan,
     While,
-    bodies_in,
     constants_of,
     inner,
     is_body,
@@ -123,9 +122,16 @@ _NUMBERED_INSIDE = COMBINES | STAND_ALONE | HAVE_BODIES
 
 def _walked(equation: Any) -> list[Any]:
     structure = structure_of(equation)
-    if structure is None:
-        return list(bodies_in(equation.params.values()))
-    return [body.jaxpr for body in structure.bodies()]
+    if structure is not None:
+        return [body.jaxpr for body in structure.bodies()]
+    found: list[Any] = []
+
+    def noted(body: Any) -> Number:
+        found.append(body)
+        return _NONE
+
+    with_digests(tuple(equation.params.values()), noted)
+    return found
 
 
 @dataclass

@@ -59,8 +59,10 @@ def reads_in_traces(*, records: bool) -> Iterator[dict[Site, None]]:
     if _has_read:
         jax.clear_caches()
     with backend_reads() as found:
-        yield found
-    _has_read = _has_read or bool(found)
+        try:
+            yield found
+        finally:
+            _has_read = _has_read or bool(found)
 
 
 def _replacements(found: dict[Site, None]) -> Iterator[tuple[type, str, Any]]:

@@ -13,6 +13,7 @@ import pytest
 from hijax_primitives import Expanding, paired
 from jax import lax
 from jax.experimental import io_callback
+from jax.experimental import pallas as pl
 from jax.extend import core
 from jax.interpreters import mlir
 from jax.sharding import NamedSharding
@@ -375,7 +376,25 @@ def combining(fun):
     return lambda x: lax.reduce(x, 0.0, lambda one, other: one + fun(other), (0,))
 
 
-@pytest.mark.parametrize("within", [jax.jit, combining], ids=["a program", "what combines"])
+def in_a_kernel(fun):
+    def kernel(x, result):
+        result[...] = fun(x[...])
+
+    return lambda x: pl.pallas_call(kernel, out_shape=x, interpret=True)(x)
+
+
+def in_a_map(fun):
+    def kernel(x, result):
+        result[...] = x[...]
+
+    def place(n):
+        return (fun(n * 1.0).astype(int),)
+
+    blocks = {"grid": (1,), "in_specs": [pl.BlockSpec(X.shape, place)]}
+    return lambda x: pl.pallas_call(kernel, out_shape=x, interpret=True, **blocks)(x)
+
+
+@pytest.mark.parametrize("within", [jax.jit, combining, in_a_kernel, in_a_map])
 @pytest.mark.parametrize("grown", [lambda x: x, lambda x: x * 0.5], ids=["equal", "other"])
 def test_calls_that_nest_deeply_are_numbered_once_each(grown, within):
     found = number_jaxpr(jax.jit(within(nested(60, grown))).trace(X).jaxpr)
