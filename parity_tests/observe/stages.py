@@ -10,7 +10,6 @@ are measured around the work of JAX alone: counting has stages of its own.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import time
 from collections import Counter
@@ -264,18 +263,23 @@ def lower(made: Traced, platforms: Sequence[str] = ()) -> Lowered:
     """Lower a program that was traced; the peak of host memory is not measured.
 
     One that cannot be lowered here is lowered for the first of `platforms` for which it can be.
+    Raises what JAX does for the last of these, if there is none.
     """
     built = made.built
     with staged_alone(built.side), built.clock("lower"):
+        # Rules of lowering may raise anything at all.
         try:
             return Lowered(built, made.traced, _lowered(made.traced), memory.Peak())
-        # Rules of lowering may raise anything at all.
-        except Exception as error:
-            for platform in platforms:
-                with contextlib.suppress(Exception):  # who numbers its modules says why
-                    lowered = made.traced.lower(lowering_platforms=(platform,))
-                    return Lowered(built, made.traced, lowered, memory.Peak(), named(error))
-            raise
+        except Exception as error:  # noqa: BLE001
+            here = failed = error
+        for platform in platforms:
+            try:
+                lowered = made.traced.lower(lowering_platforms=(platform,))
+            except Exception as error:  # noqa: BLE001
+                failed = error
+            else:
+                return Lowered(built, made.traced, lowered, memory.Peak(), named(here))
+        raise failed
 
 
 def _lowered(traced: Any) -> Any:
