@@ -35,13 +35,12 @@ from parity_tests.proof.contents import content
 from parity_tests.proof.encodings import digest_of_type, encoded, is_replicated, with_digests
 from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
-from parity_tests.proof.liveness import Live, Used, is_effectful, live, live_in_loop
+from parity_tests.proof.liveness import STAND_ALONE, Live, Used, is_effectful, live, live_in_loop
 from parity_tests.proof.numbers import Number, Numbered, Step, UndecidedError, number
 from parity_tests.proof.rules import (
     COMBINES,
     COMBINING,
     OF_ONE_OBJECT,
-    STAND_ALONE,
     asked_by,
     check_left_out,
     expanded_alone,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from parity_tests.jaxpr.bodies import HAVE_BODIES, bodies_of, folded
 from parity_tests.proof.operations import BRANCHES, CALL, WHILE
 from parity_tests.proof.reading import Block, Module, Operation, Value
 
@@ -149,12 +150,43 @@ def live(jaxpr: Any, used: Used) -> Live:
     return Live(tuple(reversed(kept)), tuple([id(var) in needed for var in jaxpr.invars]))
 
 
+# Each time another result, of a state or a reference of their own, and JAX calls them pure.
+_STATEFUL = frozenset({"get_global", "prng_random_bits", "rng_uniform", "semaphore_read"})
+# Bodies with effects on references, which nothing around them enters: kernels of Pallas, what
+# allocates references in one, and what makes references of arrays.
+STAND_ALONE = frozenset({"pallas_call", "mpmd_map", "run_scoped", "run_state"})
+# JAX does not tell these of a kernel that is interpreted.
+_CALLS_PYTHON = frozenset({"DebugEffect", "OrderedDebugEffect", "IOEffect", "OrderedIOEffect"})
+
+
 def is_effectful(equation: Any) -> bool:
     """Say whether an equation does more than compute; to name an axis is no effect."""
-    if not equation.effects:
-        # Each time another number, which JAX calls pure.
-        return bool(equation.primitive.name == "rng_uniform")
-    return any(type(effect).__name__ != "NamedAxisEffect" for effect in equation.effects)
+    kinds = {type(effect).__name__ for effect in equation.effects}
+    return not kinds <= {"NamedAxisEffect"} or _acts(equation)
+
+
+def _acts(equation: Any, acts_in: Callable[[Any], bool] | None = None) -> bool:
+    """Say whether an equation, or one in its bodies, does what JAX does not tell as its effect."""
+    name = equation.primitive.name
+    if name in STAND_ALONE and _has_side_effects(equation.params.get("compiler_params")):
+        return True
+    if name in STAND_ALONE or name in HAVE_BODIES:
+        acts_in = acts_in or (lambda body: folded(body, _acts_in))
+        return any(acts_in(each.jaxpr) for each in bodies_of(equation))
+    if name == "random_bits":  # of a kernel's own generator, whose keys say nothing
+        return str(equation.invars[0].aval.dtype) == "key<_pl_stateful>"
+    return name in _STATEFUL
+
+
+def _acts_in(jaxpr: Any, acts_in: Callable[[Any], bool]) -> bool:
+    calls_python = any(type(effect).__name__ in _CALLS_PYTHON for effect in jaxpr.effects)
+    return calls_python or any(_acts(each, acts_in) for each in jaxpr.eqns)
+
+
+def _has_side_effects(compiler_params: Any) -> bool:
+    """Say whether a kernel is to be kept as it is: by True, or by a kind of side effects."""
+    asked = getattr(compiler_params, "has_side_effects", False)
+    return bool(getattr(asked, "name", asked) not in (False, "PURE"))
 
 
 def live_in_loop(live_of: Callable[[Used], Live], consts: int, carry: int, used: Used) -> Used:

@@ -68,9 +68,6 @@ COMBINING = {
     "scatter_jaxpr": "scatter_consts",
     "jaxpr": "consts",
 }
-# Bodies with effects on references, which nothing around them enters: kernels of Pallas, what
-# allocates references in one, and what makes references of arrays.
-STAND_ALONE = frozenset({"pallas_call", "mpmd_map", "run_scoped", "run_state"})
 # Primitives of one object, which has all that they say and what they expand to.
 OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 

@@ -430,6 +430,106 @@ differ(
     drawn(1),
     call(add),
 )
+
+
+def of_states(draw, result):
+    """A kernel of what a function gives when it is called twice, and a semaphore between."""
+
+    def kernel(x, t, o, sem):
+        a = draw(sem)
+        pl.semaphore_signal(sem, 1)
+        b = draw(sem)
+        o[...] = x[...] + result(a, b).astype(f32)
+
+    return on_tpu(kernel, scratch_shapes=[pltpu.SemaphoreType.REGULAR])
+
+
+def in_scope(sem):
+    return pl.run_scoped(lambda ref: pltpu.prng_random_bits((8, 8)), V)
+
+
+for name, draw in {
+    "bits": lambda sem: pltpu.prng_random_bits((8, 8)),
+    "uniform": lambda sem: pltpu.stateful_uniform((8, 8)),
+    "bits-in-jit": lambda sem: jax.jit(lambda: pltpu.prng_random_bits((8, 8)))(),
+    "bits-in-scope": in_scope,
+    "semaphore": pl.semaphore_read,
+}.items():
+    differ(
+        f"kernel-state-{name}",
+        (X,),
+        of_states(draw, lambda a, b: a - b),
+        of_states(draw, lambda a, b: b - a),
+        of_states(draw, lambda a, b: a - a),
+        of_states(draw, lambda a, b: b - b),
+    )
+
+
+def in_a_loop(x, t, o):
+    drawn = lambda: pltpu.stateful_uniform((8, 8))  # noqa: E731
+    o[...] = lax.fori_loop(0, 3, lambda i, c: c + drawn(), x[...])
+
+
+def before_a_loop(x, t, o):
+    drawn = pltpu.stateful_uniform((8, 8))
+    o[...] = lax.fori_loop(0, 3, lambda i, c: c + drawn, x[...])
+
+
+differ("kernel-state-loop", (X,), on_tpu(in_a_loop), on_tpu(before_a_loop))
+
+
+def signals(*which):
+    """A kernel that signals two semaphores of the chip, which are two however alike they are."""
+
+    def kernel(x, t, o):
+        both = [pl.get_global(pltpu.SemaphoreType.REGULAR) for _ in range(2)]
+        for n in which:
+            pl.semaphore_signal(both[n], 1)
+        o[...] = x[...] + t[...]
+
+    return on_tpu(kernel)
+
+
+differ("kernel-global", (X,), signals(0, 1), signals(0, 0))
+
+
+def calls(*kernels, result=lambda x, made: x):
+    return lambda x: result(x, [each(x) for each in kernels])
+
+
+def sided(kernel=add, kind=True):
+    params = pltpu.CompilerParams(has_side_effects=kind)
+    return on_tpu(kernel, compiler_params=params).fun
+
+
+differ(
+    "kernel-side-effects",
+    (X,),
+    calls(),
+    calls(sided()),
+    calls(sided(), sided()),
+    calls(sided(plain(lambda a, b: a - b))),
+    calls(jax.jit(sided()), sided(plain(lambda a, b: a - b))),
+    calls(sided(plain(lambda a, b: a - b)), jax.jit(sided())),
+    lambda x: lax.fori_loop(0, 3, lambda i, c: sided()(x)[0, 0], 0.0) * 0 + x,
+)
+differ(
+    "kernel-side-effects-used",
+    (X,),
+    calls(sided(), result=lambda x, made: (made[0], made[0])),
+    calls(sided(), sided(), result=lambda x, made: (made[0], made[1])),
+)
+differ(
+    "kernel-debug-dead",
+    (X,),
+    calls(),
+    calls(told("a {}")),
+    calls(told("b {}")),
+    calls(told("a {}"), told("b {}")),
+    calls(told("b {}"), told("a {}")),
+    calls(jax.jit(told("a {}")), told("a {}")),
+    lambda x: (lax.scan(lambda c, _: (c, told("a {}")(x)), 0, None, length=3), x)[1],
+)
 # In the module of an interpreted kernel each reference is an array: some of these are one there.
 ONLY_JAXPRS |= {family for family in FAMILIES if family.startswith("kernel-")}
 
