@@ -259,6 +259,18 @@ def _mesh(kind: type) -> Encoder:
     return of_mesh
 
 
+def _cores(kind: type) -> Encoder:
+    """Encode a mesh of the cores of a chip, which has them in an array up to jax 0.10."""
+    names = [each.name for each in dataclasses.fields(kind)]
+
+    def of_cores(value: Any) -> bytes:
+        fields = [getattr(value, name) for name in names]
+        told = [(f.shape, *f.flat) if isinstance(f, np.ndarray) else f for f in fields]
+        return _tagged(name_of(kind), *map(encoded, told))
+
+    return of_cores
+
+
 def _exported(kind: type) -> Encoder:
     """Encode a program that was exported: all but how derivatives of it are made.
 
@@ -306,6 +318,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "Semaphore": _text,
     "ShapedArray": functools.partial(_slots, told=_told_by_type),
     "SingleDeviceSharding": _attributes("device_set", "memory_kind"),
+    "TensorCoreMesh": _cores,
     "TypedInt": _text,
     "UnconstrainedSingleton": _text,
     "UnspecifiedValue": _text,

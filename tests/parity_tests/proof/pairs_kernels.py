@@ -530,6 +530,37 @@ differ(
     calls(jax.jit(told("a {}")), told("a {}")),
     lambda x: (lax.scan(lambda c, _: (c, told("a {}")(x)), 0, None, length=3), x)[1],
 )
+
+
+def on_cores(body, count=1, axis="c"):
+    """A kernel that runs on each core of a chip."""
+    if hasattr(pltpu, "TensorCoreMesh"):
+        mesh = pltpu.TensorCoreMesh(axis_name=axis, num_cores=count)
+    else:
+        mesh = pltpu.create_tensorcore_mesh(axis, num_cores=count)
+    return lambda x: pl.kernel(body, X, mesh=mesh)(x, C)
+
+
+def of_core(first, second, axis="c"):
+    def body(x, t, o):
+        @pl.when(lax.axis_index(axis) == 0)
+        def _():
+            pltpu.sync_copy((x, t)[first], o)
+
+        pltpu.sync_copy((x, t)[second], o)
+
+    return body
+
+
+differ(
+    "kernel-cores",
+    (X,),
+    on_cores(of_core(0, 1)),
+    on_cores(of_core(0, 1), 2),
+    on_cores(of_core(0, 0)),
+    on_cores(of_core(1, 0)),
+    on_cores(of_core(0, 1, "d"), axis="d"),
+)
 # In the module of an interpreted kernel each reference is an array: some of these are one there.
 ONLY_JAXPRS |= {family for family in FAMILIES if family.startswith("kernel-")}
 
