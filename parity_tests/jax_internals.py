@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Mapping
+from types import ModuleType
 from typing import Any
 
 
@@ -81,6 +82,13 @@ def client_class() -> type:
     lib = attribute(importlib.import_module("jax._src.lib"), "xla_client")
     client: type = attribute(lib, "Client")
     return client
+
+
+def bridge() -> ModuleType:
+    """Return the module whose `backends` gives all backends, by platform."""
+    module = importlib.import_module("jax._src.xla_bridge")
+    attribute(module, "backends")
+    return module
 
 
 def const_args(lowered: Any) -> tuple[Any, ...]:

@@ -3,6 +3,9 @@
 Each captures the table; the line that reads the backend has a comment with the program's name.
 """
 
+import os
+from concurrent.futures import ThreadPoolExecutor
+
 import jax
 import jax.numpy as jnp
 from jax.experimental.pallas.ops.tpu.megablox import common
@@ -14,6 +17,7 @@ TABLE = jnp.arange(64.0)
 X = jnp.ones(64)
 ON_CPU = jax.default_backend() == "cpu"  # at_import
 SCALE = 2.0 if ON_CPU else 3.0
+[DEVICE] = TABLE.devices()
 
 
 @program(args=(X,))
@@ -63,6 +67,43 @@ def kept_devices(x):
 @program(args=(X,))
 def asks_through_a_kernel_of_jax(x):
     return x + TABLE if common.is_tpu() else x - TABLE  # asks_through_a_kernel_of_jax
+
+
+@program(args=(X,))
+def asks_for_one_that_is_not_here(x):
+    try:
+        jax.devices("tpu")  # asks_for_one_that_is_not_here
+    except RuntimeError:
+        return x + TABLE
+    return x - TABLE
+
+
+@program(args=(X,))
+def asks_an_export(x):
+    platform = jax.export.default_export_platform()  # asks_an_export
+    return x + TABLE if platform == "cpu" else x - TABLE
+
+
+@program(args=(X,))
+def looks_at_a_device(x):
+    return x + TABLE if "Cpu" in repr(DEVICE) else x - TABLE  # looks_at_a_device
+
+
+@program(args=(X,))
+def asks_a_setting(x):
+    return x + TABLE if jax.config.jax_platforms == "cpu" else x - TABLE  # asks_a_setting
+
+
+@program(args=(X,))
+def asks_a_variable(x):
+    return x - TABLE if os.environ.get("JAX_PLATFORMS") == "tpu" else x + TABLE  # asks_a_variable
+
+
+@program(args=(X,))
+def asks_in_a_thread(x):
+    with ThreadPoolExecutor(1) as pool:
+        platform = pool.submit(jax.default_backend).result()
+    return x + TABLE if platform == "cpu" else x - TABLE
 
 
 @program(args=(X,))

@@ -13,16 +13,28 @@ from contextlib import contextmanager
 from typing import Any
 
 import jax
+import jax.export
+import jax.extend.backend
 
-from parity_tests.jax_internals import client_class
+from parity_tests.jax_internals import bridge, client_class
 from parity_tests.observe.reads.recorder import Site, is_machinery, reader_of, replaced, site_of
 
 # What says which platform it is, or how many devices there are (jax 0.8 to 0.12.0.1).
 _PROPERTIES = ("platform", "device_kind", "platform_version")
-_METHODS = ("devices", "local_devices", "device_count", "local_device_count")
+_METHODS = (
+    "devices", "local_devices", "device_count", "local_device_count", "memory_stats",
+    "addressable_memories", "default_memory", "__repr__", "__str__",
+)  # fmt: skip
+# What says for which platform JAX was told to work.
+_SETTINGS = ("jax_platforms", "jax_platform_name")
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
-_DOOR = jax.devices.__code__.co_filename  # users read through this file
+# Users read through these files.
+_DOORS = (
+    jax.devices.__code__.co_filename,
+    jax.export.default_export_platform.__code__.co_filename,
+    os.path.join(_JAX, "_src", "util.py"),
+)
 _KERNELS = os.path.join(_JAX, "experimental", "pallas", "ops") + os.sep
 
 
@@ -65,7 +77,7 @@ def reads_in_traces(*, records: bool) -> Iterator[dict[Site, None]]:
             _has_read = _has_read or bool(found)
 
 
-def _replacements(found: dict[Site, None]) -> Iterator[tuple[type, str, Any]]:
+def _replacements(found: dict[Site, None]) -> Iterator[tuple[Any, str, Any]]:
     for owner in (jax.Device, client_class()):
         for name in _PROPERTIES:
             if name in vars(owner):
@@ -73,17 +85,33 @@ def _replacements(found: dict[Site, None]) -> Iterator[tuple[type, str, Any]]:
         for name in _METHODS:
             if name in vars(owner):
                 yield owner, name, _noting(found, vars(owner)[name])
+    for module in (bridge(), jax.extend.backend):
+        # Who asks for a backend that is not here gets an error.
+        yield module, "backends", _noting(found, vars(module)["backends"])
+    config = type(jax.config)
+    for name in _SETTINGS:
+        if name in vars(config):
+            yield config, name, property(_noting(found, vars(config)[name].__get__))
+    read_variable = type(os.environ).__getitem__
+    noted = _noting(found, read_variable)
+
+    def variable(self: Any, key: Any) -> Any:
+        is_told = os.fsdecode(key).lower() in _SETTINGS
+        is_set = sys._getframe(1).f_code.co_name == "setdefault"
+        return (noted if is_told and not is_set else read_variable)(self, key)
+
+    yield type(os.environ), "__getitem__", variable
 
 
 def _noting(found: dict[Site, None], read: Callable[..., Any]) -> Callable[..., Any]:
     def noted(*args: Any, **kwargs: Any) -> Any:
         frame = reader_of(sys._getframe(1))
-        while frame is not None and frame.f_code.co_filename == _DOOR:
+        while frame is not None and frame.f_code.co_filename in _DOORS:
             frame = reader_of(frame.f_back)
-        if frame is not None:
-            file = frame.f_code.co_filename
-            if file.startswith(_KERNELS) or not is_machinery(file):
-                found[site_of("backend", frame)] = None
+        file = "" if frame is None else frame.f_code.co_filename
+        # A thread that was given nothing but the question is somebody's.
+        if frame is None or file.startswith(_KERNELS) or not is_machinery(file):
+            found[site_of("backend", frame or sys._getframe(1))] = None
         return read(*args, **kwargs)
 
     return noted

@@ -18,7 +18,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from types import FrameType
+from types import FrameType, ModuleType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, relative
@@ -99,8 +99,8 @@ class Reads:
 
 
 @contextmanager
-def replaced(replacements: Iterable[tuple[type, str, Any]]) -> Iterator[None]:
-    """Have what records stand in the place of attributes of classes for the time of a block."""
+def replaced(replacements: Iterable[tuple[type | ModuleType, str, Any]]) -> Iterator[None]:
+    """Have what records stand in the place of attributes for the time of a block."""
     with ExitStack() as stack:
         for owner, name, made in replacements:
             original = vars(owner).get(name)

@@ -17,6 +17,8 @@ FILE = program_file("reads_the_backend")
 READING = [
     "at_import", "in_a_function_that_is_shared", "and_again", "when_it_is_built", "asks_an_array",
     "asks_the_backend", "kept_devices", "asks_through_a_kernel_of_jax",
+    "asks_for_one_that_is_not_here", "asks_an_export", "looks_at_a_device", "asks_a_setting",
+    "asks_a_variable",
 ]  # fmt: skip
 
 
@@ -48,6 +50,11 @@ def test_devices_that_jax_keeps_are_read_by_the_first_program_of_a_process_too(m
     monkeypatch.setattr(backend, "_has_read", False)
     jax.local_devices()
     assert numbered("kept_devices").numbers.modules["tpu"].traced_for_here
+
+
+def test_a_thread_that_has_nothing_but_the_question_is_of_a_program():
+    undecided = numbered("asks_in_a_thread").numbers.modules["tpu"].undecided
+    assert "so it may be another program on tpu" in undecided
 
 
 @pytest.mark.parametrize("name", ["has_a_branch_for_each", "asks_nothing"])
