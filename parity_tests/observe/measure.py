@@ -34,7 +34,7 @@ from parity_tests.observe.numbers import numbers_of, traced_for_here, with_modul
 from parity_tests.observe.observation_row import described, observation_of
 from parity_tests.observe.proof_of_side import is_in_form
 from parity_tests.observe.reads.backend import reads_in_traces
-from parity_tests.observe.reads.recording import backend_read_at_import
+from parity_tests.observe.reads.recording import backend_read_before
 from parity_tests.observe.stages import (
     Built,
     Called,
@@ -172,7 +172,7 @@ def number(
                     proof, facts = stages.prove_side(lowered)
                     with clock("number"):
                         numbers = with_modules(numbers, lowered, platforms)
-                        read = [*reads, *backend_read_at_import(program.target)]
+                        read = [*reads, *backend_read_before(program.target)]
                         numbers = traced_for_here(numbers, read)
             is_one_jit = as_written.due(made, facts, may_count=bool(compiled_in_trace)) is None
     except Exception as error:  # noqa: BLE001 - as in `measure`

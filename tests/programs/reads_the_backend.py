@@ -3,6 +3,7 @@
 Each captures the table; the line that reads the backend has a comment with the program's name.
 """
 
+import functools
 import os
 from concurrent.futures import ThreadPoolExecutor
 
@@ -17,6 +18,8 @@ TABLE = jnp.arange(64.0)
 X = jnp.ones(64)
 ON_CPU = jax.default_backend() == "cpu"  # at_import
 SCALE = 2.0 if ON_CPU else 3.0
+SETTINGS = {}
+SETTINGS["scale"] = 2.0 * jax.device_count()  # into_a_mapping
 [DEVICE] = TABLE.devices()
 
 
@@ -70,6 +73,11 @@ def asks_through_a_kernel_of_jax(x):
 
 
 @program(args=(X,))
+def into_a_mapping(x):
+    return x * SETTINGS["scale"] + TABLE
+
+
+@program(args=(X,))
 def asks_for_one_that_is_not_here(x):
     try:
         jax.devices("tpu")  # asks_for_one_that_is_not_here
@@ -97,6 +105,21 @@ def asks_a_setting(x):
 @program(args=(X,))
 def asks_a_variable(x):
     return x - TABLE if os.environ.get("JAX_PLATFORMS") == "tpu" else x + TABLE  # asks_a_variable
+
+
+@functools.cache
+def on_cpu():
+    return jax.default_backend() == "cpu"  # from_a_cache, again_from_a_cache
+
+
+@program(args=(X,))
+def from_a_cache(x):
+    return x + TABLE if on_cpu() else x - TABLE
+
+
+@program(args=(X,))
+def again_from_a_cache(x):
+    return x * TABLE if on_cpu() else x - TABLE
 
 
 @program(args=(X,))

@@ -54,7 +54,12 @@ def backend_reads() -> Iterator[dict[Site, None]]:
         yield found
 
 
-_has_read = False
+_in_traces: dict[Site, None] = {}
+
+
+def read_in_traces() -> tuple[Site, ...]:
+    """Return the lines that read the backend in earlier blocks of `reads_in_traces`."""
+    return tuple(_in_traces)
 
 
 @contextmanager
@@ -64,17 +69,16 @@ def reads_in_traces(*, records: bool) -> Iterator[dict[Site, None]]:
     What JAX keeps of earlier traces goes where one of them read: functions that they share would
     not be traced again.
     """
-    global _has_read
     if not records:
         yield {}
         return
-    if _has_read:
+    if _in_traces:
         jax.clear_caches()
     with backend_reads() as found:
         try:
             yield found
         finally:
-            _has_read = _has_read or bool(found)
+            _in_traces.update(found)
 
 
 def _replacements(found: dict[Site, None]) -> Iterator[tuple[Any, str, Any]]:

@@ -7,19 +7,22 @@ classes of `jax.extend.core`, on `jax.config` and on `os.environ`.
 from __future__ import annotations
 
 import ast
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 
 import jax
 
 from parity_tests import targets
+from parity_tests.jaxpr.source_places import kind_of_file, relative
 from parity_tests.observe import stages
 from parity_tests.observe.reads import flag, jaxpr
-from parity_tests.observe.reads.backend import backend_reads
+from parity_tests.observe.reads.backend import backend_reads, read_in_traces
 from parity_tests.observe.reads.recorder import Reads, Seen, Site, left_in, replaced
 from parity_tests.program import Program
 from reports.rows import Side
@@ -111,37 +114,95 @@ def _reaching(target: str) -> Iterator[tuple[Site, Seen]]:
             yield site, found.reads.of(site)[0]
 
 
-def backend_read_at_import(target: str) -> Iterator[Site]:
-    """Yield the lines that read the backend at import, and on which a program depends."""
-    found = _found.get(targets.split(target)[0], _Imported())
-    return (site for site in found.of_backend if _reaches(target, site, found.file))
+def backend_read_before(target: str) -> Iterator[Site]:
+    """Yield the lines that read the backend before, and on which a program depends.
+
+    They read at an import, or when an earlier program of this process was built and traced: what
+    they read may be kept.
+    """
+    file = _found.get(targets.split(target)[0], _Imported()).file
+    known = [site for each in _found.values() for site in each.of_backend]
+    return (site for site in (*known, *read_in_traces()) if _reaches(target, site, file))
 
 
 def _reaches(target: str, site: Site, file: str) -> bool:
-    name = targets.split(target)[1] or ""
-    return bool(name) and name.partition(".")[0] in _names_reached(site, file)
+    name = (targets.split(target)[1] or "").partition(".")[0]
+    if not name or not file.endswith(".py") or not Path(file).is_file():
+        return False
+    source = Path(file).read_bytes()
+    reached = _names_reached(source, site, file)
+    if name in reached or "*" in reached:  # all that a module of the user has
+        return True
+    # What binds a name that no statement binds is not known.
+    is_bound = any(name in each.bound for each in _statements(source))
+    return bool(reached) and not is_bound and any(each == file for each, _ in site.importing)
 
 
-def _names_reached(site: Site, file: str) -> set[str]:
-    """Return the names that a module binds by a line, or by what it bound by that line before."""
+@dataclass(frozen=True)
+class _Statement:
+    """A statement of a module, its lines, and the names that it binds or changes, and loads."""
+
+    node: ast.stmt
+    first: int
+    last: int
+    bound: frozenset[str]
+    loaded: frozenset[str]
+
+
+@lru_cache(maxsize=8)
+def _statements(source: bytes) -> tuple[_Statement, ...]:
+    return tuple(
+        _Statement(
+            each, _first_line(each), each.end_lineno or each.lineno,
+            frozenset(_bound(each)), frozenset(_loaded(each)),
+        )
+        for each in ast.parse(source).body
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4096)  # each program of a file asks for the lines of those before it
+def _names_reached(source: bytes, site: Site, file: str) -> frozenset[str]:
+    """Return the names that a module binds or changes by a line, or by what that line bound."""
+    statements = _statements(source)
     line = next((line for each, line in site.importing if each == file), None)
-    if line is None:
-        return set()
-    statements = ast.parse(Path(file).read_bytes()).body
+    if line is None and site.place.file == relative(file):
+        line = site.place.line
+    # What another module of the user reads at its import, or keeps.
+    places = (site.place.file, *(each for each, _ in site.importing))
+    files = {os.path.abspath(each) for each in places if each}
+    files = {each for each in files if kind_of_file(each) == "user"}
     reached = {
         name
         for each in statements
-        if _first_line(each) <= line <= (each.end_lineno or each.lineno)
-        for name in _bound(each)
-    }
+        if (_imports_one_of(each.node, files, file) if line is None
+            else each.first <= line <= each.last)
+        for name in each.bound
+    }  # fmt: skip
     while True:
         # A function may use what is bound below it.
-        more = {
-            name for each in statements if _loaded(each) & reached for name in _bound(each)
-        } - reached
-        if not more:
-            return reached
+        more = {name for each in statements if each.loaded & reached for name in each.bound}
+        if more <= reached:
+            return frozenset(reached)
         reached |= more
+
+
+def _imports_one_of(statement: ast.stmt, files: set[str], file: str) -> bool:
+    """Say whether a statement of a module imports one of some files."""
+    names = []
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Import):
+            names += [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            importer = next((m for m in [*sys.modules.values()] if _file_of(m) == file), None)
+            package = getattr(importer, "__package__", None) or ""
+            start = package.split(".")[: -(node.level - 1) or None] if node.level else []
+            module = ".".join(filter(None, (*start, node.module)))
+            names += [module, *(f"{module}.{each.name}" for each in node.names)]
+    return any(_file_of(sys.modules.get(name)) in files for name in names)
+
+
+def _file_of(module: object) -> str:
+    return str(getattr(module, "__file__", None) or "")
 
 
 def _first_line(statement: ast.stmt) -> int:
@@ -150,12 +211,29 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def _bound(statement: ast.stmt) -> set[str]:
-    """Return the names that a statement of a module binds there."""
+    """Return the names that a statement of a module binds there, or whose objects it may change."""
+    nodes = list(ast.walk(statement))
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-        return {statement.name}
+        declared = [name for node in nodes if isinstance(node, ast.Global) for name in node.names]
+        return {statement.name, *declared}
     if isinstance(statement, (ast.Import, ast.ImportFrom)):
         return {(each.asname or each.name).partition(".")[0] for each in statement.names}
-    return {name for node in ast.walk(statement) if (name := _stored(node)) is not None}
+    changed = {name for node in nodes for name in _changed(node)}
+    return changed | {name for node in nodes if (name := _stored(node)) is not None}
+
+
+def _changed(node: ast.AST) -> Iterator[str]:
+    """Yield names whose objects a node may change: `a` and `b` of `a.f(b)`, `a` of `a.b = 0`."""
+    found: list[ast.expr] = []
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        found = [node.value.func, *(each for each in node.value.args if isinstance(each, ast.Name))]
+    elif isinstance(node, (ast.Attribute, ast.Subscript)) and isinstance(node.ctx, ast.Store):
+        found = [node]
+    for each in found:
+        while isinstance(each, (ast.Attribute, ast.Subscript, ast.Call)):
+            each = each.func if isinstance(each, ast.Call) else each.value
+        if isinstance(each, ast.Name):
+            yield each.id
 
 
 def _stored(node: ast.AST) -> str | None:
