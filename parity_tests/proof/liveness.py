@@ -173,8 +173,8 @@ def _acts(equation: Any, acts_in: Callable[[Any], bool] | None = None) -> bool:
     if name in STAND_ALONE or name in HAVE_BODIES:
         acts_in = acts_in or (lambda body: folded(body, _acts_in))
         return any(acts_in(each.jaxpr) for each in bodies_of(equation))
-    if name == "random_bits":  # of a kernel's own generator, whose keys say nothing
-        return str(equation.invars[0].aval.dtype) == "key<_pl_stateful>"
+    if name == "random_bits":  # of the generator of a chip, which is seeded or goes on by it
+        return str(equation.invars[0].aval.dtype) in ("key<pl>", "key<_pl_stateful>")
     return name in _STATEFUL
 
 

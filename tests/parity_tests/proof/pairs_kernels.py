@@ -444,12 +444,16 @@ def of_states(draw, result):
     return on_tpu(kernel, scratch_shapes=[pltpu.SemaphoreType.REGULAR])
 
 
+def bits(sem):
+    return pltpu.prng_random_bits((8, 8))
+
+
 def in_scope(sem):
     return pl.run_scoped(lambda ref: pltpu.prng_random_bits((8, 8)), V)
 
 
 for name, draw in {
-    "bits": lambda sem: pltpu.prng_random_bits((8, 8)),
+    "bits": bits,
     "uniform": lambda sem: pltpu.stateful_uniform((8, 8)),
     "bits-in-jit": lambda sem: jax.jit(lambda: pltpu.prng_random_bits((8, 8)))(),
     "bits-in-scope": in_scope,
@@ -463,6 +467,30 @@ for name, draw in {
         of_states(draw, lambda a, b: a - a),
         of_states(draw, lambda a, b: b - b),
     )
+
+
+def of_a_key(sem):
+    return jax.random.bits(jax.random.key(0, impl="pallas_tpu"), (8, 8))
+
+
+def in_order(*draws, last):
+    """A kernel that draws, and writes what one of the draws gives."""
+
+    def kernel(x, t, o):
+        drawn = [each(None).astype(f32) for each in draws]
+        o[...] = drawn[last] * 2 + drawn[1 - last]
+
+    return on_tpu(kernel)
+
+
+differ(
+    "kernel-state-seeded",
+    (X,),
+    in_order(of_a_key, bits, last=0),
+    in_order(of_a_key, bits, last=1),
+    in_order(bits, of_a_key, last=0),
+    in_order(bits, of_a_key, last=1),
+)
 
 
 def in_a_loop(x, t, o):
