@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import jax
 import jax.numpy as jnp
+from jax.experimental.pallas import tpu as pltpu
 from jax.experimental.pallas.ops.tpu.megablox import common
 from jax.extend import backend
 
@@ -105,6 +106,19 @@ def asks_a_setting(x):
 @program(args=(X,))
 def asks_a_variable(x):
     return x - TABLE if os.environ.get("JAX_PLATFORMS") == "tpu" else x + TABLE  # asks_a_variable
+
+
+@program(args=(X,))
+def asks_pallas(x):
+    return x + TABLE if not pltpu.is_tpu_device() else x - TABLE  # asks_pallas
+
+
+@program(args=(X,))
+def derives_random_numbers(x):
+    def drawn(x):
+        return jax.random.gamma(jax.random.key(0), x)  # derives_random_numbers
+
+    return jax.jvp(drawn, (TABLE + 1,), (x,))
 
 
 @functools.cache

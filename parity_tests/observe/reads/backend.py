@@ -1,7 +1,8 @@
 """Reads of the backend and its devices: by them a trace is that of the platform of this process.
 
 What JAX itself reads is not recorded: its rules for each platform are those of lowering. But the
-kernels that it has ready for users choose by devices, as users do.
+kernels that it has ready for users, and derivatives of random numbers, choose by devices, as users
+do.
 """
 
 from __future__ import annotations
@@ -30,12 +31,16 @@ _SETTINGS = ("jax_platforms", "jax_platform_name")
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
 # Users read through these files.
-_DOORS = (
+_OF_CHIPS = ("tpu_info.py", "pallas/mosaic/tpu_info.py", "pallas/triton/gpu_info.py")
+_DOORS = {
     jax.devices.__code__.co_filename,
     jax.export.default_export_platform.__code__.co_filename,
-    os.path.join(_JAX, "_src", "util.py"),
+    *(os.path.join(_JAX, "_src", *each.split("/")) for each in ("util.py", *_OF_CHIPS)),
+}
+_READERS = (
+    os.path.join(_JAX, "experimental", "pallas", "ops") + os.sep,
+    jax.random.gamma.__code__.co_filename,
 )
-_KERNELS = os.path.join(_JAX, "experimental", "pallas", "ops") + os.sep
 
 
 @contextmanager
@@ -114,7 +119,7 @@ def _noting(found: dict[Site, None], read: Callable[..., Any]) -> Callable[..., 
             frame = reader_of(frame.f_back)
         file = "" if frame is None else frame.f_code.co_filename
         # A thread that was given nothing but the question is somebody's.
-        if frame is None or file.startswith(_KERNELS) or not is_machinery(file):
+        if frame is None or file.startswith(_READERS) or not is_machinery(file):
             found[site_of("backend", frame or sys._getframe(1))] = None
         return read(*args, **kwargs)
 

@@ -19,7 +19,8 @@ READING = [
     "at_import", "in_a_function_that_is_shared", "and_again", "when_it_is_built", "asks_an_array",
     "asks_the_backend", "kept_devices", "asks_through_a_kernel_of_jax", "into_a_mapping",
     "asks_for_one_that_is_not_here", "asks_an_export", "looks_at_a_device", "asks_a_setting",
-    "asks_a_variable", "from_a_cache", "again_from_a_cache",
+    "asks_a_variable", "from_a_cache", "again_from_a_cache", "asks_pallas",
+    "derives_random_numbers",
 ]  # fmt: skip
 
 
