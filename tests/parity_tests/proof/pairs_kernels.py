@@ -594,6 +594,8 @@ ONLY_JAXPRS |= {family for family in FAMILIES if family.startswith("kernel-")}
 
 equal("kernel-renamed", (X,), call(add), call(lambda a, b, c: add(a, b, c), name="other"))
 equal("kernel-in-jit", (X,), call(add), jax.jit(call(add)))
+cores = on_cores(of_core(0, 1))
+equal("kernel-on-cores-in-jit", (X,), cores, jax.jit(cores))
 equal(
     "kernel-call-inside",
     (X,),
