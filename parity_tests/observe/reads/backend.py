@@ -35,7 +35,7 @@ _OF_CHIPS = ("tpu_info.py", "pallas/mosaic/tpu_info.py", "pallas/triton/gpu_info
 _DOORS = {
     jax.devices.__code__.co_filename,
     jax.export.default_export_platform.__code__.co_filename,
-    *(os.path.join(_JAX, "_src", *each.split("/")) for each in ("util.py", *_OF_CHIPS)),
+    *(os.path.join(_JAX, "_src", *each.split("/")) for each in _OF_CHIPS),
 }
 _READERS = (
     os.path.join(_JAX, "experimental", "pallas", "ops") + os.sep,
@@ -118,8 +118,8 @@ def _noting(found: dict[Site, None], read: Callable[..., Any]) -> Callable[..., 
         while frame is not None and frame.f_code.co_filename in _DOORS:
             frame = reader_of(frame.f_back)
         file = "" if frame is None else frame.f_code.co_filename
-        # A thread that was given nothing but the question is somebody's.
-        if frame is None or file.startswith(_READERS) or not is_machinery(file):
+        # A thread that was given nothing but the question, of no file, is somebody's.
+        if file.startswith(_READERS) or not is_machinery(file):
             found[site_of("backend", frame or sys._getframe(1))] = None
         return read(*args, **kwargs)
 

@@ -243,11 +243,10 @@ def _stored(node: ast.AST) -> str | None:
 
 
 def _loaded(statement: ast.stmt) -> set[str]:
-    return {
-        node.id
-        for node in ast.walk(statement)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
-    }
+    nodes = [node for node in ast.walk(statement) if isinstance(node, ast.Name)]
+    loaded = {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
+    # A function binds what it declares as global when it is called.
+    return loaded | ({statement.name} if isinstance(statement, ast.FunctionDef) else set())
 
 
 # -- reads in calls --------------------------------------------------------------------------------

@@ -88,12 +88,19 @@ import jax, jax.numpy as jnp
 from parity_tests import program
 COUNT = jax.device_count()
 def scaled(x): return x * COUNT
+def keep():
+    global KEPT
+    KEPT = jax.device_count()
+keep()
+@program(args=(jnp.ones(3),))
+def by_what_is_kept(x): return x * KEPT
 globals()["by_count"] = program(args=(jnp.ones(3),))(scaled)
 @program(args=(jnp.ones(3),))
 def by_two(x): return x * 2
 """)
-    of = {name: numbered(name, file).numbers.modules["tpu"] for name in ("by_count", "by_two")}
-    assert (of["by_count"].traced_for_here, of["by_two"].traced_for_here) == (True, False)
+    names = ("by_count", "by_what_is_kept", "by_two")
+    of = [numbered(name, file).numbers.modules["tpu"].traced_for_here for name in names]
+    assert of == [True, True, False]
 
 
 @pytest.mark.parametrize("name", ["has_a_branch_for_each", "asks_nothing"])
