@@ -155,14 +155,16 @@ _STATEFUL = frozenset({"get_global", "prng_random_bits", "rng_uniform", "semapho
 # Bodies with effects on references, which nothing around them enters: kernels of Pallas, what
 # allocates references in one, and what makes references of arrays.
 STAND_ALONE = frozenset({"pallas_call", "mpmd_map", "run_scoped", "run_state"})
+_MAY_ACT = STAND_ALONE | HAVE_BODIES | _STATEFUL | {"random_bits"}
 # JAX does not tell these of a kernel that is interpreted.
 _CALLS_PYTHON = frozenset({"DebugEffect", "OrderedDebugEffect", "IOEffect", "OrderedIOEffect"})
 
 
 def is_effectful(equation: Any) -> bool:
     """Say whether an equation does more than compute; to name an axis is no effect."""
-    kinds = {type(effect).__name__ for effect in equation.effects}
-    return not kinds <= {"NamedAxisEffect"} or _acts(equation)
+    if any(type(effect).__name__ != "NamedAxisEffect" for effect in equation.effects):
+        return True
+    return equation.primitive.name in _MAY_ACT and _acts(equation)
 
 
 def _acts(equation: Any, acts_in: Callable[[Any], bool] | None = None) -> bool:
@@ -180,7 +182,8 @@ def _acts(equation: Any, acts_in: Callable[[Any], bool] | None = None) -> bool:
 
 def _acts_in(jaxpr: Any, acts_in: Callable[[Any], bool]) -> bool:
     calls_python = any(type(effect).__name__ in _CALLS_PYTHON for effect in jaxpr.effects)
-    return calls_python or any(_acts(each, acts_in) for each in jaxpr.eqns)
+    may_act = (each for each in jaxpr.eqns if each.primitive.name in _MAY_ACT)
+    return calls_python or any(_acts(each, acts_in) for each in may_act)
 
 
 def _has_side_effects(compiler_params: Any) -> bool:
