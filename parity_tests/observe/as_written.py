@@ -89,6 +89,18 @@ def due(made: Traced, facts: JaxprFacts, *, may_count: bool = False) -> Due | No
     return Due(types_) if is_due else None
 
 
+def of_calls(made: Traced, facts: JaxprFacts, *, may_count: bool) -> dict[str, bool]:
+    """Return what `Numbers` say of the calls of a program as it is written.
+
+    JAX keeps its trace, so that of a function that was called before is what was called; but not
+    where the tester binds static arguments, and so traces another function.
+    """
+    own, is_due = made.built.own, due(made, facts, may_count=may_count) is not None
+    is_traced = own.is_own and not (own.was_called and own.bound is not own.fun)
+    is_one_jit = is_traced and not may_count and not jax.config.values["jax_disable_jit"]
+    return {"is_one_jit": is_one_jit or not is_due, "calls_may_differ": is_due}
+
+
 def due_after_failure(own: OwnJit) -> Due | None:
     """Say whether a program that fails in the tester's jit may run as it is written."""
     leaves = jax.tree.leaves((own.args, own.kwargs))

@@ -167,6 +167,7 @@ def number(
                 jaxpr = numbers.jaxpr
                 tells = not jaxpr.undecided and not jaxpr.effects and is_in_form(side, facts)
                 tells = tells and not captured_in_other_bodies(made.closed)
+                tells = tells and not built.own.was_called  # else its lowering shows late writes
                 if lowers or not tells or is_for_an_abstract_mesh(made):
                     made = lowered = stages.lower(made, platforms)
                     proof, facts = stages.prove_side(lowered)
@@ -174,7 +175,7 @@ def number(
                         numbers = with_modules(numbers, lowered, platforms)
                         read = [*reads, *backend_read_before(program.target)]
                         numbers = traced_for_here(numbers, read)
-            is_one_jit = as_written.due(made, facts, may_count=bool(compiled_in_trace)) is None
+            calls = as_written.of_calls(made, facts, may_count=bool(compiled_in_trace))
     except Exception as error:  # noqa: BLE001 - as in `measure`
         return _failed(name, side, error, clock.current)
     return Observation(
@@ -187,7 +188,7 @@ def number(
             captured_arrays=len(facts.captured),
             captured_bytes=facts.captured_bytes,
         ),
-        numbers=numbers.model_copy(update={"is_one_jit": is_one_jit}),
+        numbers=numbers.model_copy(update=calls),
         arguments=arguments,
     )
 
@@ -255,9 +256,8 @@ def _measure(
     counted = stages.count(lowered)
     may_count = bool(compiled_in_trace)
     with clock("number"):
-        is_one_jit = as_written.due(lowered, counted.facts, may_count=may_count) is None
-        own = {"is_one_jit": is_one_jit}
-        numbers = with_modules(numbers_of(lowered), lowered).model_copy(update=own)
+        calls = as_written.of_calls(lowered, counted.facts, may_count=may_count)
+        numbers = with_modules(numbers_of(lowered), lowered).model_copy(update=calls)
         if why := not_here(lowered):
             raise NotHereError(why, numbers)
     compiled = stages.compile_program(lowered, peaks)

@@ -144,7 +144,7 @@ def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
 
 def _is_numbered(observation: Observation) -> bool:
     found = observation.numbers
-    if found is None or not found.is_one_jit or "" not in found.modules:
+    if found is None or not found.is_one_jit or found.calls_may_differ or "" not in found.modules:
         return False
     if not all(each.sha256 for each in observation.arguments):  # nobody knows what they hold
         return False

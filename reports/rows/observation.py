@@ -230,7 +230,8 @@ class Numbers(Row):
     """A program by value numbering: its jaxpr, and its modules by the platform they are for.
 
     The platform of this process is "". `is_one_jit` is False where its user calls more than the one
-    jitted function that was traced.
+    jitted function that was traced; `calls_may_differ` says that a call as written may do something
+    else than one of the traced program.
     """
 
     jaxpr: ProgramNumber
@@ -239,6 +240,7 @@ class Numbers(Row):
     tree_undecided: str = ""  # what in the tree has no rule
     modules: dict[str, ProgramNumber] = Field(default_factory=dict)
     is_one_jit: bool = True
+    calls_may_differ: bool = False
 
 
 class ExecutableCounts(Row):

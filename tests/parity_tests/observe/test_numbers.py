@@ -1,5 +1,7 @@
 """Numbers of a program: what is lowered for them, and under which settings."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -169,3 +171,50 @@ def test_a_program_that_captures_a_tracer_of_another_trace_is_not_proved():
     )
     with pytest.raises(jax.errors.UnexpectedTracerError, match="another trace has left behind"):
         Variants(program)
+
+
+@jax.jit
+def called_before(x):
+    return x * TABLE
+
+
+@functools.partial(jax.jit, donate_argnums=0)
+def donated_and_captured(x):
+    return x * 2 + TABLE
+
+
+def shared():
+    return jax.device_put(TABLE, jax.devices()[0], may_alias=True)
+
+
+@functools.partial(jax.jit, static_argnames="n")
+def called_with_a_static_argument(x, n):
+    return x * TABLE * n
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "kwargs", "is_one_jit"),
+    [
+        (called_before, lambda: TABLE, {}, True),  # JAX keeps its trace
+        (donated_and_captured, shared, {}, True),
+        (called_with_a_static_argument, lambda: TABLE, {"n": 2}, False),  # traced once more
+    ],
+)
+def test_a_jit_whose_call_may_differ_from_that_of_its_trace_is_one_all_the_same(
+    function, given, kwargs, is_one_jit
+):
+    if function is not donated_and_captured:
+        function(TABLE, **kwargs)
+    program = Program("p", "p", "p.py:1", "", function, Mark((given(),), kwargs, None, ()))
+    found = measure.number(program, "jax-legacy", lowers=False).numbers
+    assert (found.is_one_jit, found.calls_may_differ) == (is_one_jit, True)
+
+
+def test_a_program_that_was_called_is_lowered_for_a_late_write_shows_there_alone():
+    table = np.ones(64, "float32")
+    function = jax.jit(lambda x: x * table)
+    function(TABLE)
+    table[:] = 2
+    table.flags.writeable = False
+    program = Program("p", "p", "p.py:1", "", function, Mark((TABLE,), {}, None, ()))
+    assert measure.number(program, "jax-legacy", lowers=False).failure.kind == "written to"

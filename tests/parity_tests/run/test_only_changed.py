@@ -265,6 +265,15 @@ def test_a_program_with_an_argument_whose_contents_were_not_read_runs_again(kept
     assert not may_be_taken_over(row.model_copy(update={"observations": tuple(large)}), program)
 
 
+def test_a_program_that_was_called_before_runs_again(kept):
+    _, campaign = kept
+    row = campaign.programs[0]
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=row.digest)
+    called = row.observations[0].numbers.model_copy(update={"calls_may_differ": True})
+    before = [each.model_copy(update={"numbers": called}) for each in row.observations]
+    assert not may_be_taken_over(row.model_copy(update={"observations": tuple(before)}), program)
+
+
 @pytest.mark.parametrize("option", [["--save", "b.json"], ["--store", "b.db"], ["--resume", "b"]])
 def test_an_option_that_needs_arrays_or_times_is_refused(option, capsys, kept):
     path, _ = kept
