@@ -528,6 +528,37 @@ def test_each_form_is_traced_once_and_hazards_are_read_off_that_trace(tmp_path):
     }  # fmt: skip
 
 
+HELD_TO_STOCK = """
+import jax
+import jax.numpy as jnp
+import numpy as np
+from parity_tests import program
+
+W = np.arange(64.0, dtype="float32")
+
+
+@program(args=(jnp.ones(64),))
+@jax.jit
+def step(x):
+    return x + jnp.sin(x) * jnp.exp(W)
+"""
+
+
+@pytest.mark.parametrize(
+    ("sides", "hazards", "folded"),
+    [
+        (("legacy", "jax-legacy"), [], []),
+        (("simplified", "jax-simplified"), ["writeable NumPy array"], []),
+        (("legacy", "simplified"), ["writeable NumPy array"], ["exp"]),
+    ],
+)
+def test_sides_of_one_mode_are_not_parted_by_the_flip(tmp_path, sides, hazards, folded):
+    (tmp_path / "held.py").write_text(HELD_TO_STOCK)
+    [row] = proving.prove([f"{tmp_path}/held.py"], CampaignOptions(sides=sides)).programs
+    assert (row.answer, [each.kind for each in row.hazards]) == ("proved", hazards)
+    assert [each.gist for each in row.folded] == [f"`{each}`" for each in folded]
+
+
 PINNED = """
 import jax
 import jax.numpy as jnp
