@@ -60,6 +60,7 @@ def run_programs(
     What cannot be saved is said, and returned all the same.
     """
     from parity_tests.run import run as campaign
+    from parity_tests.run.proving import with_places
 
     try:
         with display.progress(first="loading the programs") as shown:
@@ -69,6 +70,7 @@ def run_programs(
                 progress=shown,
                 announce=shown.say,
                 stops_after=stops_after,
+                passes=(*campaign.PASSES, with_places),
             )
     except campaign.NotSavedError as error:
         complain(str(error))

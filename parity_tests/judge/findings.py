@@ -14,6 +14,7 @@ from reports.rows import (
     TimeComparison,
     TooLate,
 )
+from reports.rows.claims import Claim
 
 # A metric, with the path of the output leaf where it is "outputs".
 Difference = tuple[str, str]
@@ -66,7 +67,8 @@ class Findings:
     outputs are not there, and `no_drift` why the cause of a difference was not looked for.
     `not_repeatable` says what of a side changes from run to run, where the sides differ and it was
     run again. `too_late` says what its module set when JAX had started already. `proved_only` says
-    that both forms are proved one computation, and it was not run.
+    that both forms are proved one computation, and it was not run. `apart` has the claims of forms
+    that part with their places.
     """
 
     observed: tuple[Observation, ...] = ()
@@ -82,6 +84,7 @@ class Findings:
     no_drift: str = ""
     not_repeatable: NotRepeatable | None = None
     too_late: TooLate | None = None
+    apart: tuple[Claim, ...] = ()
 
     @property
     def checks(self) -> frozenset[str]:

@@ -43,7 +43,9 @@ def decide(
     if pair is None:
         return None
     flip = AcrossFlip(without_chance(findings), *pair)
-    claims = answers_of(flip.before, flip.after) if flip.before and flip.after else ()
+    claims = findings.apart
+    if not claims and flip.before and flip.after:
+        claims = answers_of(flip.before, flip.after)
     found = (
         *_reasons(flip, reasons),
         *proofs.reasons(claims, flip.comparisons, not_here=flip.is_not_here),

@@ -23,6 +23,7 @@ from reports.rows import (
 from reports.rows.claims import Answer, Claim, Evaluated, OtherBits, PartedPlace, answer_of
 from reports.rows.flip import TRAITS
 from reports.rows.observation import Numbers, ProgramNumber
+from reports.rows.proofs import reason_of
 
 
 def breaking(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
@@ -118,12 +119,14 @@ def kind_of(claim: Claim) -> tuple[str, ...]:
 
 def answers_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
     """Return `claims_of` two forms without digests and counts, which the observations have."""
-    return tuple(
-        Claim(
-            of=each.of, platform=each.platform, answer=each.answer, reason=each.reason,
-            decides=each.decides, traced_for_here=each.traced_for_here,
-        )
-        for each in claims_of(before, after)
+    return tuple(map(without_numbers, claims_of(before, after)))
+
+
+def without_numbers(claim: Claim) -> Claim:
+    """Return a claim without digests and counts."""
+    return Claim(
+        of=claim.of, platform=claim.platform, answer=claim.answer, reason=claim.reason,
+        decides=claim.decides, traced_for_here=claim.traced_for_here, place=claim.place,
     )  # fmt: skip
 
 
@@ -391,10 +394,17 @@ NOT_ONE_JIT = (
     "proved; jit all of it, or make each of those a program"
 )
 _SAFE: FlipOutcome = "safe"
-_OF_ANSWER = {
-    "proved": "both forms are proved one computation",
-    "parted": "not proved: its two forms part; `constparity prove` says where",
-}
+_PROVED = "both forms are proved one computation"
+_WHERE = "`constparity prove` says where"
+
+
+def _of_answer(claims: Sequence[Claim]) -> str:
+    """Say what the forms of a program that is proved or parted are, with the place if known."""
+    found = deciding(claims)
+    if found is None:
+        return _PROVED
+    said = "not proved: its two forms part"
+    return f"{said}: {reason_of(found)}" if found.place else f"{said}; {_WHERE}"
 
 
 def reasons(
@@ -413,7 +423,7 @@ def reasons(
     is_bitwise = all(leaf.rung == "bitwise" for each in outputs for leaf in each.leaves)
     what, outcome = "", _SAFE
     if not_here and answer in ("proved", "parted"):
-        what = _OF_ANSWER[answer]
+        what = _of_answer(claims)
     elif answer == "proved" and outputs and not is_bitwise:
         what = _AFTER_LOWERING
     elif answer == "refuted":
@@ -421,7 +431,7 @@ def reasons(
         outcome = "different" if not_here else _SAFE
     elif answer == "parted":
         agrees = bool(outputs) and all(each.outcome == "equal" for each in outputs)
-        what = f"agrees here, {_OF_ANSWER[answer]}" if agrees else _OF_ANSWER[answer]
+        what = f"agrees here, {_of_answer(claims)}" if agrees else _of_answer(claims)
     elif answer == "undecided":
         what = f"not proved: {_first(claims, 'undecided')}"
     if what:

@@ -30,8 +30,9 @@ from parity_tests.judge.proofs import (
     need_run,
     place_apart,
     with_evaluation,
+    without_numbers,
 )
-from parity_tests.judge.sides import Sides, is_one_mode
+from parity_tests.judge.sides import Sides, flipped, is_one_mode
 from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.protocol import (
@@ -48,6 +49,7 @@ from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.asking_for_hazards import detect_alone, hazards_told
 from parity_tests.run.collection import collect, with_sides_that_run
+from parity_tests.run.context import Context
 from parity_tests.run.late_settings import module_of, modules_maybe_late, set_too_late
 from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
 from reports.rows import Environment, Failure, Observation, ProgramRow, Side, now
@@ -216,6 +218,30 @@ def where_they_part(row: ProgramRow, folder: Path, options: CampaignOptions) -> 
         return ()
     job = Job(number=0, name=row.name, target=row.target)
     return Apart(job, PROVED_ON, folder, options).with_places(claims)
+
+
+def with_places(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
+    """Return the drafts, those of programs whose forms part with the places where they do.
+
+    Example::
+
+        run.run(targets, options, passes=(*run.PASSES, with_places))
+    """
+    pair, found = flipped(context.pairs), list(drafts)
+    if pair is None:
+        return found
+    with temporary_folder() as folder:
+        for number, draft in enumerate(drafts):
+            by_side = {each.side: each for each in draft.findings.observed}
+            before, after = by_side.get(pair[0]), by_side.get(pair[1])
+            claims = claims_of(before, after) if before and after else ()
+            if not any(each.answer in _APART for each in claims):
+                continue
+            context.progress(0, 0, f"where {draft.program.name} parts")
+            apart = Apart(context.job(number), pair, folder / str(number), context.options)
+            placed = tuple(map(without_numbers, apart.with_places(claims)))
+            found[number] = replace(draft, findings=replace(draft.findings, apart=placed))
+    return found
 
 
 def first_alike(targets: Sequence[str], claim: Claim, options: CampaignOptions) -> str | None:

@@ -83,6 +83,9 @@ def _proof(programs: Sequence[ProgramRow]) -> str:
         return ""
     proved = sum(answer_of_claims(each.claims) == "proved" for each in judged if each.claims)
     said = f"proof: {proved:,} of {len(judged):,} programs proved one computation"
+    if names := [row.name for row in programs if agrees_unproved(row)]:
+        agree = "agrees" if len(names) == 1 else "agree"
+        said += f"; {len(names):,} {agree} here, not proved{listed_names(names)}"
     causes = Counter(
         _may_break_by(row, row.flip)
         for row in programs
@@ -94,6 +97,20 @@ def _proof(programs: Sequence[ProgramRow]) -> str:
     why = ": " + ", ".join(f"{count:,} {cause}" for cause, count in found)
     total = sum(count for _, count in found)
     return f"{said}; {total:,} may still break{why if len(found) > 1 else f', {found[0][0]}'}"
+
+
+def agrees_unproved(row: ProgramRow) -> bool:
+    """Say whether the outputs of a program are equal here, whose two forms part."""
+    flip = row.flip
+    if flip is None or not flip.claims or answer_of_claims(flip.claims) != "parted":
+        return False
+    pair = flip.left, flip.right
+    found = [
+        each.outcome
+        for each in row.comparisons
+        if each.metric == "outputs" and (each.left, each.right) == pair
+    ]
+    return bool(found) and set(found) == {"equal"}
 
 
 # What a run does not show: it happens in some runs alone, or with other arguments.

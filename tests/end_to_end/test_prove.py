@@ -4,6 +4,7 @@ import contextvars
 import html
 import io
 import json
+import re
 from collections import Counter
 
 import jsonschema
@@ -526,6 +527,17 @@ def test_each_form_is_traced_once_and_hazards_are_read_off_that_trace(tmp_path):
         "comes_first": [], "may_break": ["writeable NumPy array"],
         "raises_after": ["reads jaxpr constants"], "reads": [],
     }  # fmt: skip
+
+
+def test_run_says_where_a_program_parts_that_agrees_here(tmp_path, capsys):
+    (tmp_path / "model.py").write_text(PROGRAMS)
+    app.main(["run", f"{tmp_path}/model.py:parted", "--sides", "jax-legacy,jax-simplified"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "proof: 0 of 1 programs proved one computation; 1 agrees here, not proved (parted)" in (
+        lines
+    )
+    [line] = [each for each in lines if each.startswith("    agrees here, not proved")]
+    assert re.fullmatch(r".* its two forms part: .*model\.py:\d+: stablehlo\.\w+ .*", line)
 
 
 HELD_TO_STOCK = """

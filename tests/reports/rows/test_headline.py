@@ -238,3 +238,17 @@ def test_what_python_does_around_the_jits_of_a_program_may_break_it_as_prove_say
         "; 3 may still break: 2 if a captured NumPy array is written to, 1 by what Python does "
         "around jitted functions"
     )
+
+
+def test_what_agrees_here_and_parts_is_not_proved():
+    def row(name, answer, outcome="equal"):
+        made = program(name, "safe but slower or larger")
+        flip = made.flip.model_copy(update={"claims": (Claim(of="jaxpr", answer=answer),)})
+        found = outputs(flip.left, flip.right, outcome)
+        return made.model_copy(update={"flip": flip, "comparisons": (found,)})
+
+    rows = [row("a", "proved"), row("b", "parted"), row("c", "parted", "different")]
+    assert headline(rows).proof == (
+        "proof: 1 of 3 programs proved one computation; 1 agrees here, not proved (b)"
+    )
+    assert headline([*rows, row("d", "parted")]).proof.endswith("; 2 agree here, not proved (b, d)")
