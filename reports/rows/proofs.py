@@ -80,6 +80,19 @@ class Proofs(Row):
         return headline_of(self.programs)
 
 
+# The two numberings check each other. Placement stands in a module, and not in a jaxpr.
+CONTRADICTION = (
+    "its jaxprs are proved and its modules differ: a captured array has a sharding or a memory "
+    "kind of its own, or JAX lowers one jaxpr in two ways, or constparity is wrong; report it "
+    "where it is not the first"
+)
+
+
+def _contradict(claims: Sequence[Claim]) -> bool:
+    is_proved = any(c.of == "jaxpr" and c.decides and c.answer == "proved" for c in claims)
+    return is_proved and any(c.of == "module" and c.answer in ("parted", "refuted") for c in claims)
+
+
 def reasons_of(program: ProgramProof, told: set[tuple[str, ...]] | None = None) -> Iterator[str]:
     """Yield a sentence for each reason why a program is not proved, or may break all the same.
 
@@ -94,6 +107,8 @@ def reasons_of(program: ProgramProof, told: set[tuple[str, ...]] | None = None) 
             yield f"{of}: {claim.answer}: {reason_of(claim)}"
         if claim.evaluated is not None:
             yield f"{of}: {evaluated_to(claim.evaluated)}"
+    if _contradict(program.claims):
+        yield CONTRADICTION
     for fold in program.folded:
         where = f" ({fold.file}:{fold.line})" if fold.file else ""
         yield f"XLA folds {fold.gist} before the flip alone, so bits may differ{where}"
