@@ -369,6 +369,8 @@ def options_in(info: Any) -> dict[str, Any]:
     found["in_shardings"] = _shardings(info, "in")
     found["out_shardings"] = _shardings(info, "out")
     found["compiler_options"] = dict(attribute(info, "compiler_options_kvs"))
+    if getattr(found["inline"], "value", None) == "auto":  # JAX 0.12, where nobody says
+        del found["inline"]
     return {name: value for name, value in found.items() if _is_given(value)}
 
 

@@ -209,3 +209,9 @@ def test_a_jit_that_was_called_is_known():
     assert not OwnJit.of(own, (X,), {}).was_called
     own(X)
     assert OwnJit.of(own, (X,), {}).was_called
+
+
+def test_a_jit_without_options_has_none_in_any_release():
+    """Options are part of the digest, which is one in all releases that trace a program alike."""
+    assert options_of(jax.jit(lambda x: x)) == {}
+    assert set(options_of(jax.jit(lambda x: x, inline=True))) == {"inline"}
