@@ -31,12 +31,9 @@ _SETTINGS = ("jax_platforms", "jax_platform_name")
 
 _JAX = os.path.dirname(jax.__file__) + os.sep
 # Users read through these files.
-_OF_CHIPS = ("tpu_info.py", "pallas/mosaic/tpu_info.py", "pallas/triton/gpu_info.py")
-_DOORS = {
-    jax.devices.__code__.co_filename,
-    jax.export.default_export_platform.__code__.co_filename,
-    *(os.path.join(_JAX, "_src", *each.split("/")) for each in _OF_CHIPS),
-}
+_ASKED = (jax.devices, jax.export.default_export_platform)
+_DOORS = {*(each.__code__.co_filename for each in _ASKED)}
+_OF_CHIPS = (f"{os.sep}tpu_info.py", f"{os.sep}gpu_info.py")
 _READERS = (
     os.path.join(_JAX, "experimental", "pallas", "ops") + os.sep,
     jax.random.gamma.__code__.co_filename,
@@ -112,10 +109,14 @@ def _replacements(found: dict[Site, None]) -> Iterator[tuple[Any, str, Any]]:
     yield type(os.environ), "__getitem__", variable
 
 
+def _is_door(file: str) -> bool:
+    return file in _DOORS or (file.startswith(_JAX) and file.endswith(_OF_CHIPS))
+
+
 def _noting(found: dict[Site, None], read: Callable[..., Any]) -> Callable[..., Any]:
     def noted(*args: Any, **kwargs: Any) -> Any:
         frame = reader_of(sys._getframe(1))
-        while frame is not None and frame.f_code.co_filename in _DOORS:
+        while frame is not None and _is_door(frame.f_code.co_filename):
             frame = reader_of(frame.f_back)
         file = "" if frame is None else frame.f_code.co_filename
         # A thread that was given nothing but the question, of no file, is somebody's.
