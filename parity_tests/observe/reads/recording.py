@@ -122,10 +122,15 @@ def backend_read_before(target: str) -> Iterator[Site]:
     """
     file = _found.get(targets.split(target)[0], _Imported()).file
     known = [site for each in _found.values() for site in each.of_backend]
-    return (site for site in (*known, *read_in_traces()) if _reaches(target, site, file))
+    sites = (*known, *read_in_traces())
+    return (site for site in sites if _reaches(target, site, file, also_unbound=True))
 
 
-def _reaches(target: str, site: Site, file: str) -> bool:
+def _reaches(target: str, site: Site, file: str, *, also_unbound: bool = False) -> bool:
+    """Say whether a program depends on a line of an import.
+
+    With `also_unbound`, so does one whose name no statement binds: what does is not known.
+    """
     name = (targets.split(target)[1] or "").partition(".")[0]
     if not name or not file.endswith(".py") or not Path(file).is_file():
         return False
@@ -133,9 +138,9 @@ def _reaches(target: str, site: Site, file: str) -> bool:
     reached = _names_reached(source, site, file)
     if name in reached or "*" in reached:  # all that a module of the user has
         return True
-    # What binds a name that no statement binds is not known.
     is_bound = any(name in each.bound for each in _statements(source))
-    return bool(reached) and not is_bound and any(each == file for each, _ in site.importing)
+    is_of_import = any(each == file for each, _ in site.importing)
+    return also_unbound and bool(reached) and not is_bound and is_of_import
 
 
 @dataclass(frozen=True)
