@@ -48,7 +48,12 @@ def decide(
         claims = answers_of(flip.before, flip.after)
     found = (
         *_reasons(flip, reasons),
-        *proofs.reasons(claims, flip.comparisons, not_here=flip.is_not_here),
+        *proofs.reasons(
+            claims,
+            flip.comparisons,
+            not_here=flip.is_not_here,
+            made=proofs.made_by_xla(flip.before, flip.after),
+        ),
     )
     if (chance := finding_of(findings)) is not None:
         found = _with_chance(found, chance)

@@ -407,9 +407,27 @@ def _of_answer(claims: Sequence[Claim]) -> str:
     return f"{said}: {reason_of(found)}" if found.place else f"{said}; {_WHERE}"
 
 
+def made_by_xla(before: Observation | None, after: Observation | None) -> str:
+    """Say whether XLA made one program of two forms, but for constants; "" where it is not known.
+
+    Example::
+
+        made_by_xla(legacy, simplified) == "XLA made the same program of both, but for constants"
+    """
+    one, two = (
+        each.executable.program if each and each.executable else "" for each in (before, after)
+    )
+    if not (one and two):
+        return ""
+    if one == two:
+        return "XLA made the same program of both, but for constants"
+    return "their optimised HLO differs in more than constants"
+
+
 def reasons(
-    claims: Sequence[Claim], comparisons: Sequence[Comparison], *, not_here: bool = False
-) -> Iterator[FlipReason]:
+    claims: Sequence[Claim], comparisons: Sequence[Comparison], *, not_here: bool = False,
+    made: str = "",
+) -> Iterator[FlipReason]:  # fmt: skip
     """Yield what the proof of a program says beside its comparisons; nothing where they agree.
 
     Outputs that differ although the program is proved differ by what comes after lowering. A
@@ -425,7 +443,7 @@ def reasons(
     if not_here and answer in ("proved", "parted"):
         what = _of_answer(claims)
     elif answer == "proved" and outputs and not is_bitwise:
-        what = _AFTER_LOWERING
+        what = f"{_AFTER_LOWERING}; {made}" if made else _AFTER_LOWERING
     elif answer == "refuted":
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
         outcome = "different" if not_here else _SAFE

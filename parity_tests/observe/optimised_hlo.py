@@ -10,6 +10,8 @@ from typing import Any
 
 import jax
 
+from parity_tests.proof.executables import number_executable
+from parity_tests.proof.numbers import UndecidedError
 from reports.rows import ExecutableCounts
 
 # "  ROOT %add.1 = f32[7,7]{1,0} add(%a, %b), metadata=...": the type and the opcode. A tuple type
@@ -29,10 +31,11 @@ def printed(compiled: Any) -> str:
     return compiled.as_text() or ""
 
 
-def count(compiled: Any, text: str | None = None) -> ExecutableCounts:
+def count(compiled: Any, text: str | None = None, const_args: int = 0) -> ExecutableCounts:
     """Count over a compiled stage of JAX, on one device or several.
 
-    `text` is what it prints, where it has been printed already. Sizes are in bytes.
+    `text` is what it prints, where it has been printed already, and `const_args` says how many
+    captured arrays it takes. Sizes are in bytes.
     `serialized_bytes` is None where the executable cannot be serialized, as with callbacks into
     Python.
     """
@@ -49,7 +52,15 @@ def count(compiled: Any, text: str | None = None) -> ExecutableCounts:
         devices=len(compiled.runtime_executable().local_devices()),
         flops=_flops(compiled),
         digest=digest_of(text),
+        program=_program(text, const_args),
     )
+
+
+def _program(text: str, const_args: int) -> str:
+    try:
+        return number_executable(text, const_args).hex()
+    except UndecidedError:
+        return ""
 
 
 def digest_of(text: str) -> str:

@@ -23,7 +23,7 @@ from jax.interpreters import mlir
 
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jax_internals import without_references
+from parity_tests.jax_internals import const_args, without_references
 from parity_tests.jaxpr import counts
 from parity_tests.jaxpr.rewriting import live_part
 from parity_tests.jaxpr.work import ConstantWork, constant_work, equations_at_work
@@ -47,7 +47,7 @@ from parity_tests.observe.jit_on_side import (
 from parity_tests.observe.proof_of_side import prove, written_since
 from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
-from reports.rows import ExecutableCounts, MemoryStats, Proof, Side
+from reports.rows import ExecutableCounts, MemoryStats, Proof, Side, is_ours
 from reports.rows.calls import Effects, Growth
 
 # Given a program's function with its arguments and options, and JAX's traced stage.
@@ -366,7 +366,9 @@ def compile_program(made: Lowered, peaks: Peaks) -> Compiled:
     with clock("count"), jax_defaults():
         memory = _memory(compiled.memory_analysis())
         text = optimised_hlo.printed(compiled)
-        executable = optimised_hlo.count(compiled, text)
+        lowered = made.lowered
+        passed = lowered.const_args if is_ours(made.built.side) else const_args(lowered)
+        executable = optimised_hlo.count(compiled, text, len(passed))
     gives_hijax = any(aval.is_high for aval in made.traced.jaxpr.out_avals)
     return Compiled(compiled, text, peak, memory, executable, gives_hijax)
 

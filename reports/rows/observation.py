@@ -254,6 +254,8 @@ class ExecutableCounts(Row):
     devices: int = 1  # of this process, that it runs on
     flops: int | None = None  # XLA's count for one call, special functions counted as one
     digest: str = ""  # of the optimised module as it is printed, but for metadata and names
+    # The number of the optimised module modulo constants (docs/trust/proof.md); "" is not known.
+    program: str = ""
 
 
 class HostMemory(Row):
