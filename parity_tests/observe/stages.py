@@ -267,26 +267,26 @@ def lower(made: Traced, platforms: Sequence[str] = ()) -> Lowered:
     """
     built = made.built
     with staged_alone(built.side), built.clock("lower"):
-        # Rules of lowering may raise anything at all.
-        try:
-            return Lowered(built, made.traced, _lowered(made.traced), memory.Peak())
-        except Exception as error:  # noqa: BLE001
-            here = failed = error
-        for platform in platforms:
+        failures: list[Exception] = []
+        for platform in ("", *platforms):
+            # Rules of lowering may raise anything at all.
             try:
-                lowered = made.traced.lower(lowering_platforms=(platform,))
+                lowered = _lowered(made.traced, platform)
             except Exception as error:  # noqa: BLE001
-                failed = error
+                failures.append(error)
             else:
-                return Lowered(built, made.traced, lowered, memory.Peak(), named(here))
-        raise failed
+                why = named(failures[0]) if failures else ""
+                return Lowered(built, made.traced, lowered, memory.Peak(), why)
+        raise failures[-1]
 
 
-def _lowered(traced: Any) -> Any:
-    """Lower for the devices of a program, or, where an abstract mesh names none, for this platform.
+def _lowered(traced: Any, platform: str) -> Any:
+    """Lower for a platform, or for a program's devices; an abstract mesh with none is for here.
 
     JAX asks for a platform then, and lowers up to there.
     """
+    if platform:
+        return traced.lower(lowering_platforms=(platform,))
     try:
         return traced.lower()
     except ValueError as error:

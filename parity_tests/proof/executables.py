@@ -8,7 +8,8 @@ module is read as it is printed.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -30,7 +31,6 @@ _COMMENT = re.compile(r"/\*.*?\*/")
 _NAMED = re.compile(r"%[\w.-]+")
 _SCALAR = re.compile(r"\w+\[\]")
 _MOST = 16  # times as many instructions are numbered as a module has, with its calls expanded
-_ELEMENT = re.compile(r"\w+\[[^\]]*\](?:\{[^}]*\})?")
 
 
 def number_executable(text: str, const_args: int) -> Number:
@@ -85,10 +85,12 @@ def _read(body: str) -> list[_Instruction]:
             raise UndecidedError(f"the instruction {line.strip()[:60]}")
         given, _, attributes = match["rest"].partition(")")
         is_leaf = match["opcode"] in ("constant", "parameter")
+        operands = () if is_leaf else tuple(each[1:] for each in _NAMED.findall(given))
+        if given.strip() and not (is_leaf or operands):
+            raise UndecidedError(f"the operands of {match['name']}")
         found.append(
             _Instruction(
-                match["name"], match["type"], match["opcode"],
-                () if is_leaf else tuple(each[1:] for each in _NAMED.findall(given)),
+                match["name"], match["type"], match["opcode"], operands,
                 "" if match["opcode"] == "constant" else attributes, given, bool(match["root"]),
             )
         )  # fmt: skip
@@ -106,10 +108,13 @@ def _flat(value: Value) -> Number:
 
 @dataclass
 class _Walk:
-    """One walk over a module; `made` has the number of each instruction, `level` counts loops."""
+    """One walk over a module; `made` has the number of each instruction, `level` counts loops.
+
+    Work that one form does twice stands in it twice.
+    """
 
     read: dict[str, list[_Instruction]]
-    made: set[Number] = field(default_factory=set)
+    made: list[Number] = field(default_factory=list)
     level: int = 0
     numbered: int = 0
     _alone: dict[str, Number] = field(default_factory=dict)
@@ -134,6 +139,8 @@ class _Walk:
             # A scalar says what is computed; XLA prints no large array.
             is_scalar = _SCALAR.fullmatch(each.type) is not None
             return number("constant", each.type, *([each.literal] if is_scalar else []))
+        if not values.keys() >= {*each.operands}:
+            raise UndecidedError(f"the operands of {each.name}")
         operands = [values[operand] for operand in each.operands]
         if each.opcode == "tuple":
             return tuple(operands)
@@ -143,16 +150,32 @@ class _Walk:
             return self._called(each, operands)
         if each.opcode == "while":
             return self._loop(each, operands[0])
+        if each.opcode == "conditional":
+            return self._branches(each, operands)
         parts: list[str | Number] = [self._attributes(each.attributes), *map(_flat, operands)]
         return self._note(number(each.opcode, each.type, *parts))
 
     def _note(self, own: Number) -> Number:
-        self.made.add(own)
+        self.made.append(own)
         return own
+
+    def _names(self, each: _Instruction, count: int) -> list[str]:
+        """Return the names of the computations that an instruction calls, so many."""
+        found = [name[1:] for name in _NAMED.findall(each.attributes)]
+        if len(found) != count or not self.read.keys() >= {*found}:
+            raise UndecidedError(f"what {each.opcode} calls")
+        return found
+
+    @contextmanager
+    def _apart(self) -> Iterator[list[Number]]:
+        """Collect the numbers of instructions that are part of another."""
+        around, self.made = self.made, []
+        yield self.made
+        self.made = around
 
     def _called(self, each: _Instruction, operands: list[Value]) -> Value:
         """Return the value of what a fusion or a call expands to; what is fused counts."""
-        [called] = [name[1:] for name in _NAMED.findall(each.attributes) if name[1:] in self.read]
+        [called] = self._names(each, 1)
         inside = self.computation(called, operands)
         how = each.attributes.replace(f"%{called}", "")
         # A call may hand captured arrays on.
@@ -172,58 +195,64 @@ class _Walk:
     def _by_itself(self, name: str) -> Number:
         """Return the digest of a computation whose parameters are symbols."""
         if name not in self._alone:
-            inner = _Walk(self.read, _alone=self._alone)
             symbols = [
-                self._symbols(each.type, f"parameter {n}")
+                number("parameter", n, each.type)
                 for n, each in enumerate(_parameters(self.read[name]))
             ]
-            result = inner.computation(name, symbols)
-            self._alone[name] = number("computation", _flat(result), *sorted(inner.made))
+            with self._apart() as made:
+                result = self.computation(name, symbols)
+                self._alone[name] = number("computation", _flat(result), *sorted(made))
         return self._alone[name]
 
-    def _symbols(self, type_: str, what: str) -> Value:
-        if not type_.startswith("("):
-            return number(what, self.level, type_)
-        if type_.count("(") > 1:
-            raise UndecidedError("a tuple in a tuple")
-        elements = enumerate(_ELEMENT.findall(type_))
-        return tuple(number(what, self.level, n, each) for n, each in elements)
+    def _branches(self, each: _Instruction, operands: Sequence[Value]) -> Value:
+        """Return what a conditional gives: what its branches make of the operand of each."""
+        names = self._names(each, len(operands) - 1)
+        parts: list[Number] = []
+        for name, operand in zip(names, operands[1:], strict=True):
+            with self._apart() as made:
+                result = self.computation(name, [operand])
+                parts += [_flat(result), *sorted(made)]
+        own = self._note(number("conditional", each.type, _flat(operands[0]), *parts))
+        if not isinstance(result, tuple):
+            return own
+        return tuple(number("result", own, n) for n in range(len(result)))
 
     def _loop(self, each: _Instruction, start: Value) -> Value:
         """Return what a loop carries at its end; what no turn changes is its start, and counts not.
 
         So an array that is handed from turn to turn is the constant that it is in the other form.
         """
+        self._names(each, 2)
         named = dict(re.findall(r"\b(condition|body)=%([\w.-]+)", each.attributes))
-        is_one = not isinstance(start, tuple)
-        start = start if isinstance(start, tuple) else (start,)
+        starts = start if isinstance(start, tuple) else (start,)
 
         def turn(values: Sequence[Value]) -> tuple[Value, tuple[Value, ...]]:
-            given = [values[0] if is_one else tuple(values)]
+            given = [tuple(values) if isinstance(start, tuple) else values[0]]
             goes_on = self.computation(named["condition"], given)
             after = self.computation(named["body"], given)
             return goes_on, after if isinstance(after, tuple) else (after,)
 
         self.level += 1
-        made, self.made = self.made, set()
-        symbols = [number("carried", self.level, n) for n in range(len(start))]
-        _, after = turn(symbols)
-        changed = [n for n, each_after in enumerate(after) if each_after != symbols[n]]
-        carried = [
-            number("carry", self.level, changed.index(n)) if n in changed else start[n]
-            for n in range(len(start))
+        symbols = [number("carried", self.level, n) for n in range(len(starts))]
+        with self._apart():
+            _, after = turn(symbols)
+        changed = [
+            n for n, (one, other) in enumerate(zip(symbols, after, strict=True)) if one != other
         ]
-        self.made = set()
-        goes_on, after = turn(carried)
+        carried = list(starts)
+        for rank, n in enumerate(changed):
+            carried[n] = number("carry", self.level, rank)
+        with self._apart() as made:
+            goes_on, after = turn(carried)
         self.level -= 1
-        how = re.sub(r"\b(condition|body)=%[\w.-]+", "", each.attributes)
-        loop = number(
-            "while", how, _flat(goes_on), *sorted(self.made),
-            *(_flat(start[n]) for n in changed), *(_flat(after[n]) for n in changed),
+        how = _NAMED.sub("", each.attributes)
+        own = self._note(
+            number(
+                "while", how, _flat(goes_on), *sorted(made),
+                *(_flat(starts[n]) for n in changed), *(_flat(after[n]) for n in changed),
+            )
         )  # fmt: skip
-        self.made = made | {loop}
-        ends = [
-            number("carried", loop, changed.index(n)) if n in changed else start[n]
-            for n in range(len(start))
-        ]
-        return ends[0] if is_one else tuple(ends)
+        ends = list(starts)
+        for rank, n in enumerate(changed):
+            ends[n] = number("result", own, rank)
+        return tuple(ends) if isinstance(start, tuple) else ends[0]

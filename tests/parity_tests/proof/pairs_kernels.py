@@ -494,8 +494,7 @@ differ(
 
 
 def in_a_loop(x, t, o):
-    drawn = lambda: pltpu.stateful_uniform((8, 8))  # noqa: E731
-    o[...] = lax.fori_loop(0, 3, lambda i, c: c + drawn(), x[...])
+    o[...] = lax.fori_loop(0, 3, lambda i, c: c + pltpu.stateful_uniform((8, 8)), x[...])
 
 
 def before_a_loop(x, t, o):
