@@ -30,7 +30,8 @@ others. A program near the bound is numbered in both ways (`Numbered.by_calls`),
 form may be on the other side of it.
 
 **Effects.** Operations with effects are in a list, in order; what they return has the number of
-their place in it. Bodies of loops and branches have lists of their own.
+their place in it. Bodies of loops and branches have lists of their own. Kinds of ordered effects
+have a token each, and JAX passes and returns these in the order of a set: it is none.
 """
 
 from __future__ import annotations
@@ -158,7 +159,9 @@ class _Numbering:
         main = self._module.main
         environment, arguments = self._arguments(main, const_args)
         scope = _Scope()
-        outputs = self._block(self._live.block(main.block), environment, scope)
+        outputs = _tokens_first(
+            self._block(self._live.block(main.block), environment, scope), main.of_results
+        )
         of_results = [
             _marked(type_, marks)
             for type_, marks in zip(main.types_of_results, main.of_results, strict=True)
@@ -208,7 +211,7 @@ class _Numbering:
                 continue
             kind = next((each for each in (_DIMENSION, _TOKEN) if each in marks), "argument")
             found = number("input", kind, positions[kind], _marked(type_, marks))
-            positions[kind] += 1
+            positions[kind] += kind != _TOKEN
             environment[value] = found
             numbers.append(found)
         if next(passed, None) is not None:
@@ -570,6 +573,15 @@ def _symbols(block: Block, level: int) -> list[Number]:
     """Return numbers of the arguments of a region's block by their places and types."""
     types = enumerate(block.types)
     return [number("argument of region", level, position, type_) for position, type_ in types]
+
+
+def _tokens_first(
+    outputs: Sequence[Number], of_results: Sequence[Mapping[str, str]]
+) -> tuple[Number, ...]:
+    """Sort the tokens among what a program returns, which have no order."""
+    tokens = [each for each, marks in zip(outputs, of_results, strict=True) if _TOKEN in marks]
+    others = [each for each, marks in zip(outputs, of_results, strict=True) if _TOKEN not in marks]
+    return *sorted(tokens), *others
 
 
 def _parameter(position: int) -> Number:

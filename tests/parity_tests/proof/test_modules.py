@@ -613,6 +613,29 @@ def test_effects_in_another_order_have_another_digest():
     assert len(numbered(EFFECTS).effects) == 3
 
 
+def with_tokens(first, second, third, returned):
+    """The text of a program with two tokens, that calls three functions one after the other."""
+    token = "!stablehlo.token {jax.token = true}"
+    calls = "".join(
+        f"%{result} = stablehlo.custom_call @{name}(%{taken}) "
+        "{has_side_effect = true} : (!stablehlo.token) -> !stablehlo.token\n"
+        for name, taken, result in (("f", first, "u"), ("g", second, "v"), ("h", third, "w"))
+    )
+    returned = ", ".join(f"%{each}" for each in returned.split())
+    body = f"{calls} return {returned} : !stablehlo.token, !stablehlo.token"
+    return main(body, arguments=f"%s: {token}, %t: {token}", results=f"{token}, {token}")
+
+
+def test_tokens_are_passed_and_returned_in_any_order():
+    one = digest(with_tokens("s", "t", "u", returned="w v"))
+    assert one == digest(with_tokens("t", "s", "u", returned="v w"))
+    # Which effects come after each other stands in the tokens.
+    assert len({one, *(digest(with_tokens(*each)) for each in OTHER_TOKENS)}) == 4
+
+
+OTHER_TOKENS = [("s", "t", "v", "u w"), ("s", "u", "v", "t w"), ("s", "u", "t", "v w")]
+
+
 # -- laws -----------------------------------------------------------------------------------------
 
 ROW = np.float32([1, 2, 3, 4])
