@@ -11,7 +11,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from reports.rows import Campaign, LeafComparison, ProgramRow, Rung, agreement_of, answer_of
+from reports.rows import (
+    VERDICTS,
+    Campaign,
+    LeafComparison,
+    ProgramRow,
+    Rung,
+    agreement_of,
+    answer_of,
+)
 from reports.rows import metrics as declared
 from reports.rows.grid import Grid
 from reports.rows.proofs import Proofs, reason_of, reasons_of
@@ -58,7 +66,7 @@ PROGRAMS = (
     Column("target", "string", "loads it again"),
     Column("summary", "string", "the first line of its docstring"),
     Column("tags", "string", "its tags, separated by commas"),
-    Column("verdict", "string", "parity, could not compare, not repeatable, or difference"),
+    Column("verdict", "string", "; ".join(VERDICTS)),
     Column("answer", "string", "may the default be flipped for it? missing where nobody asked"),
     Column("flip", "string", "what a flip comes to; missing where nobody asked"),
     Column("before", "string", "the side before the flip"),

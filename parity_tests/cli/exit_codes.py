@@ -71,6 +71,7 @@ def code_of(verdict: str) -> Exit:
     return {
         "parity": Exit.PARITY,
         "difference": Exit.DIFFERENCE,
+        "agrees here, not proved": Exit.COULD_NOT_COMPARE,
         "not repeatable": Exit.COULD_NOT_COMPARE,
         "could not compare": Exit.COULD_NOT_COMPARE,
     }[verdict]

@@ -45,7 +45,6 @@ from reports.rows import (
     metrics,
     worst_first,
 )
-from reports.rows.headline import agrees_unproved
 from reports.rows.metric_records import Metric, TerminalColumn
 from reports.views import growth, measured
 from reports.views.flip import TONES
@@ -259,8 +258,7 @@ def _figures(row: ProgramRow, metric: Metric, column: TerminalColumn) -> str:
 
 
 def _is_worth_reading(row: ProgramRow) -> bool:
-    is_safe = row.verdict == "parity" and (row.flip is None or row.flip.outcome == "safe")
-    return not is_safe or agrees_unproved(row)
+    return row.verdict != "parity" or (row.flip is not None and row.flip.outcome != "safe")
 
 
 def _fails_today(flip: FlipVerdict | None) -> str:

@@ -19,9 +19,12 @@ from parity_tests.reduce.search import smallest
 from parity_tests.run import proving
 from parity_tests.run import run as campaign
 from parity_tests.run.options import PROVED_ON, CampaignOptions
-from reports.rows import Campaign, ProgramRow, Side
+from reports.rows import Campaign, ProgramRow, Side, Verdict
 from reports.rows.claims import Claim
 from reports.rows.proofs import reason_of
+
+# A program that agrees and is not proved is made smaller by its proof, and did not fail.
+_AGREE: tuple[Verdict, ...] = ("parity", "agrees here, not proved")
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,7 @@ def keep(
     that count as failed whatever their verdict.
     """
     failed = [
-        row for row in fuzzed.campaign.programs if row.verdict != "parity" or row.name in failing
+        row for row in fuzzed.campaign.programs if row.verdict not in _AGREE or row.name in failing
     ]
     apart = _first_of_each_kind(fuzzed.apart)
     options = _options(fuzzed.campaign.sides, timeout)
@@ -159,7 +162,7 @@ def _broken_by_a_flip(row: ProgramRow) -> tuple[str, str] | None:
     """
     if row.flip is None or row.flip.outcome == "safe" or not row.flip.reasons:
         return None
-    if row.flip.outcome not in ("different", "placed otherwise") and row.verdict != "parity":
+    if row.flip.outcome not in ("different", "placed otherwise") and row.verdict not in _AGREE:
         return None
     first = row.flip.reasons[0]
     return first.kind, "" if first.kind == "failure" else first.what.partition(":")[0]
@@ -234,7 +237,7 @@ def header(row: ProgramRow, file: Path, how: Sequence[str] = ()) -> str:
     """
     found: str = row.verdict
     seen = row.reasons
-    if row.verdict == "parity" and row.flip is not None:
+    if row.verdict in _AGREE and row.flip is not None:
         found, seen = row.flip.outcome, tuple(each.what for each in row.flip.reasons)
     reasons = "\n".join(f"- {line}" for reason in seen for line in reason.splitlines())
     text = f"A generated program, made smaller: {found}.\n\nBefore that:\n{reasons}\n\n"

@@ -14,6 +14,7 @@ from reports.rows import (
     CapturedArray,
     Comparison,
     DriftAttribution,
+    FlipOutcome,
     FlipReason,
     Hazard,
     HazardKind,
@@ -241,7 +242,7 @@ def said_once(reasons: Sequence[FlipReason]) -> list[FlipReason]:
 
         said_once([difference_by_the_read, the_read]) == [difference_by_the_read]
     """
-    blames = ("different", "placed otherwise")
+    blames = ("different", "placed otherwise", "agrees here, not proved")
     blamed = {(each.where, each.action) for each in reasons if each.outcome in blames}
     named = " ".join(each.action for each in reasons if each.outcome != "safe")
     is_placed_elsewhere = any(each.kind == "placement" for each in reasons)
@@ -265,15 +266,20 @@ def _is_named(reason: FlipReason, actions: str) -> bool:
     return reason.subject in READS and reason.where.split(" (")[0] in actions
 
 
-def of_read(kind: ReasonKind, what: str, read: tuple[Hazard, ...]) -> FlipReason:
-    """Return the reason for a failure or difference, in words, that a read explains.
+def of_read(
+    kind: ReasonKind,
+    what: str,
+    read: tuple[Hazard, ...],
+    outcome: FlipOutcome = "different",
+) -> FlipReason:
+    """Return the reason for what is seen across the flip, in words, that a read explains.
 
     Example::
 
         of_read("outputs", "outputs: 1 of 1 leaf differs", hazards).action
     """
     return FlipReason(
-        outcome="different",
+        outcome=outcome,
         kind=kind,
         what=f"{what}; {read[0].what}",
         where=lines_of(read),

@@ -17,7 +17,7 @@ from parity_tests.judge import (
     proofs,
     reasons_as_written,
 )
-from parity_tests.judge.across_flip import AcrossFlip, said_once
+from parity_tests.judge.across_flip import AcrossFlip, read_that_changes, said_once
 from parity_tests.judge.chance import finding_of, without_chance
 from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable, of_hazards
@@ -46,16 +46,19 @@ def decide(
     claims = findings.apart
     if not claims and flip.before and flip.after:
         claims = answers_of(flip.before, flip.after)
+    chance, measured = finding_of(findings), tuple(_reasons(flip, reasons))
     found = (
-        *_reasons(flip, reasons),
+        *measured,
         *proofs.reasons(
             claims,
             flip.comparisons,
             not_here=flip.is_not_here,
             made=proofs.made_by_xla(flip.before, flip.after),
+            read=read_that_changes(flip),
+            is_told=chance is not None or any(each.outcome == "different" for each in measured),
         ),
     )
-    if (chance := finding_of(findings)) is not None:
+    if chance is not None:
         found = _with_chance(found, chance)
     if findings.too_late is not None:
         found = _with_settings(found, findings.too_late)

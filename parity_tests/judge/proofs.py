@@ -9,9 +9,10 @@ from typing import Literal
 
 import numpy as np
 
+from parity_tests.advice import advice
 from parity_tests.evidence.found import NumberedStep
 from parity_tests.evidence.values import Value
-from parity_tests.judge.across_flip import lines_of, may_decide
+from parity_tests.judge.across_flip import lines_of, may_decide, of_read
 from reports.rows import (
     Comparison,
     FlipOutcome,
@@ -394,6 +395,7 @@ NOT_ONE_JIT = (
     "proved; jit all of it, or make each of those a program"
 )
 _SAFE: FlipOutcome = "safe"
+UNPROVED: Literal["agrees here, not proved"] = "agrees here, not proved"
 _PROVED = "both forms are proved one computation"
 _WHERE = "`constparity prove` says where"
 
@@ -426,34 +428,39 @@ def made_by_xla(before: Observation | None, after: Observation | None) -> str:
 
 def reasons(
     claims: Sequence[Claim], comparisons: Sequence[Comparison], *, not_here: bool = False,
-    made: str = "",
+    made: str = "", read: tuple[Hazard, ...] | None = None, is_told: bool = False,
 ) -> Iterator[FlipReason]:  # fmt: skip
     """Yield what the proof of a program says beside its comparisons; nothing where they agree.
 
     Outputs that differ although the program is proved differ by what comes after lowering. A
     program that is not proved agrees on these arguments alone, if at all. Of one that is
-    `not_here`, and so has not run, the proof is all that is known.
+    `not_here`, and so has not run, the proof is all that is known. `read` is what makes the forms
+    two programs, and `is_told` says that a difference stands beside it already.
     """
     if not claims:
         return
     answer = answer_of(claims)
     outputs = [each for each in comparisons if each.metric == "outputs"]
     is_bitwise = all(leaf.rung == "bitwise" for each in outputs for leaf in each.leaves)
-    what, outcome = "", _SAFE
+    what, action, outcome = "", "", _SAFE
     if not_here and answer in ("proved", "parted"):
         what = _of_answer(claims)
     elif answer == "proved" and outputs and not is_bitwise:
         what = f"{_AFTER_LOWERING}; {made}" if made else _AFTER_LOWERING
     elif answer == "refuted":
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
-        outcome = "different" if not_here else _SAFE
+        outcome = _SAFE if is_told else "different"
     elif answer == "parted":
-        agrees = bool(outputs) and all(each.outcome == "equal" for each in outputs)
-        what = f"agrees here, {_of_answer(claims)}" if agrees else _of_answer(claims)
+        what = _of_answer(claims)
+        if outputs and all(each.outcome == "equal" for each in outputs):
+            outcome, action = UNPROVED, advice("agrees here")
+            if read:
+                yield of_read("proof", what, read, UNPROVED)
+                return
     elif answer == "undecided":
         what = f"not proved: {_first(claims, 'undecided')}"
     if what:
-        yield FlipReason(outcome=outcome, kind="proof", what=what)
+        yield FlipReason(outcome=outcome, kind="proof", what=what, action=action)
 
 
 def _first(claims: Sequence[Claim], answer: Answer) -> str:

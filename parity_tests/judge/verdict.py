@@ -20,6 +20,7 @@ from parity_tests.judge.calls_as_written import failure_after, new_failure_in_wo
 from parity_tests.judge.chance import finding_of, in_words, with_chance_marked, without_chance
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings, notes
+from parity_tests.judge.proofs import UNPROVED
 from parity_tests.judge.sides import Sides, mode_of
 from reports.rows import (
     VERDICTS,
@@ -48,15 +49,19 @@ def conclude(findings: Findings, pairs: Sequence[Sides] = ()) -> Conclusion:
 
     "difference" where any pair differs, or differs by a bug however little. "not repeatable" where
     pairs differ only as runs of one side do. Else "could not compare" where a side failed or there
-    is no pair, else "parity". Two sides that raise alike agree, but nothing was compared. There is
-    a flip verdict where a pair is across the flip.
+    is no pair, "agrees here, not proved" where the two forms part, else "parity". Two sides that
+    raise alike agree, but nothing was compared. There is a flip verdict where a pair is across the
+    flip.
 
     Example::
 
         conclude(Findings(observed, comparisons), [("jax-legacy", "jax-simplified")]).verdict
     """
     verdict, reasons = _verdict(findings)
-    return Conclusion(verdict, reasons, flip_verdict.decide(findings, reasons, pairs))
+    flip = flip_verdict.decide(findings, reasons, pairs)
+    if verdict == "parity" and flip and any(each.outcome == UNPROVED for each in flip.reasons):
+        verdict = UNPROVED
+    return Conclusion(verdict, reasons, flip)
 
 
 def worst(conclusions: Sequence[Conclusion]) -> Conclusion:

@@ -127,7 +127,7 @@ def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
 
         may_be_taken_over(row, program)
     """
-    if row.flip is None or row.verdict not in ("parity", "difference"):
+    if row.flip is None or row.verdict not in ("parity", "agrees here, not proved", "difference"):
         return False
     if any(each.failure or not _is_numbered(each) for each in row.observations):
         return False

@@ -39,7 +39,8 @@ _OPEN = 3  # causes that a reader sees at once
 TONES: dict[State, Tone] = {
     "not run": "warn", "lost": "warn", "unavailable": "", "refused": "",
     "could not compare": "warn", "not repeatable": "warn", "disagree": "bad", "breaks": "bad",
-    "placed otherwise": "warn", "at a price": "note", "proved": "good", "safe": "good",
+    "agrees here, not proved": "warn", "placed otherwise": "warn", "at a price": "note",
+    "proved": "good", "safe": "good",
 }  # fmt: skip
 
 # What the answer names, the worst first.
@@ -51,6 +52,7 @@ _SAID: dict[State, str] = {
     "lost": "lost",
     "could not compare": "could not be compared",
     "not repeatable": "do not repeat themselves",
+    "agrees here, not proved": "agree here, not proved",
 }
 
 

@@ -34,6 +34,7 @@ _LEVEL_OF: dict[FlipOutcome, Level] = {
     "placed otherwise": "warning",
     "safe but slower or larger": "warning",
     "numerics drift, explained": "warning",
+    "agrees here, not proved": "warning",
     "not repeatable": "warning",
     "could not compare": "warning",
     "safe": "note",

@@ -22,6 +22,7 @@ ANSWER_OF: dict[FlipOutcome, FlipAnswer] = {
     "safe but slower or larger": "yes, at a price",
     "numerics drift, explained": "yes, at a price",
     "placed otherwise": "placed otherwise",
+    "agrees here, not proved": "not known",
     "not repeatable": "not known",
     "could not compare": "not known",
     "different": "no",
@@ -83,9 +84,6 @@ def _proof(programs: Sequence[ProgramRow]) -> str:
         return ""
     proved = sum(answer_of_claims(each.claims) == "proved" for each in judged if each.claims)
     said = f"proof: {proved:,} of {len(judged):,} programs proved one computation"
-    if names := [row.name for row in programs if agrees_unproved(row)]:
-        agree = "agrees" if len(names) == 1 else "agree"
-        said += f"; {len(names):,} {agree} here, not proved{listed_names(names)}"
     causes = Counter(
         _may_break_by(row, row.flip)
         for row in programs
@@ -97,20 +95,6 @@ def _proof(programs: Sequence[ProgramRow]) -> str:
     why = ": " + ", ".join(f"{count:,} {cause}" for cause, count in found)
     total = sum(count for _, count in found)
     return f"{said}; {total:,} may still break{why if len(found) > 1 else f', {found[0][0]}'}"
-
-
-def agrees_unproved(row: ProgramRow) -> bool:
-    """Say whether the outputs of a program are equal here, whose two forms part."""
-    flip = row.flip
-    if flip is None or not flip.claims or answer_of_claims(flip.claims) != "parted":
-        return False
-    pair = flip.left, flip.right
-    found = [
-        each.outcome
-        for each in row.comparisons
-        if each.metric == "outputs" and (each.left, each.right) == pair
-    ]
-    return bool(found) and set(found) == {"equal"}
 
 
 # What a run does not show: it happens in some runs alone, or with other arguments.
@@ -151,7 +135,7 @@ def _question(
     if flip is None:
         return "flip: not asked, for no two sides across the flip were compared"
     apart = list(filter(_is_apart, judged))
-    proved = _proved_and_not_run(apart)
+    unproved, proved = _unproved(apart), _proved_and_not_run(apart)
     worst = [row for row in judged if answer_of(row.flip) == flip and not _is_apart(row)]
     names = [*(row.name for row in worst), *(not_run if flip == "not known" else ())]
     total = f"{len(judged) + len(not_run):,} programs"
@@ -160,14 +144,14 @@ def _question(
         "yes, at a price": _paid(worst, total),
         "placed otherwise": f"It places or commits outputs of {counts[flip]:,} of {total} "
         f"elsewhere{listed_names(names)}",
-        "not known": _not_known(names, proved, total),
+        "not known": _not_known(names, unproved, proved, total),
         "no": f"It breaks or changes {counts[flip]:,} of {total}{listed_names(names)}",
     }[flip]
     others = [
         said
         for each, count in counts.items()
         if each != flip
-        for said in _of_others(each, count, len(apart), proved)
+        for said in _of_others(each, count, len(apart), [*unproved, *proved])
     ]
     rest = f"; of the others, {', '.join(others)}" if others else ""
     todo = f". First: {first}" if first else ""
@@ -187,11 +171,12 @@ def _paid(rows: Sequence[ProgramRow], total: str) -> str:
 
 
 def _is_apart(row: ProgramRow) -> bool:
-    """Say whether a program is proved and nothing more is known of it.
+    """Say whether the proof of a program says why it is not known what a flip comes to for it.
 
-    It was not run, or cannot run here and has no hazard by which it may break.
+    It agrees here and is not proved; or it is proved, and was not run, or cannot run here and has
+    no hazard by which it may break.
     """
-    if row.is_proof_alone:
+    if row.is_proof_alone or _agrees_unproved(row):
         return True
     claims = row.flip.claims if row.flip is not None else ()
     proved = bool(claims) and answer_of_claims(claims) == "proved"
@@ -199,36 +184,49 @@ def _is_apart(row: ProgramRow) -> bool:
     return proved and row.is_not_here and not may_break
 
 
+def _agrees_unproved(row: ProgramRow) -> bool:
+    return row.flip is not None and row.flip.outcome == "agrees here, not proved"
+
+
+def _unproved(apart: Sequence[ProgramRow]) -> list[str]:
+    """Say which programs agree on their arguments and are not proved, if there are any."""
+    names = [row.name for row in apart if _agrees_unproved(row)]
+    agree = "agrees" if len(names) == 1 else "agree"
+    return [f"{len(names):,} {agree} here, not proved{listed_names(names)}"] if names else []
+
+
 def _proved_and_not_run(apart: Sequence[ProgramRow]) -> list[str]:
     """Say of how many programs no more is known than that they are proved, by what stopped them."""
     alone = sum(row.is_proof_alone for row in apart)
+    not_here = sum(row.is_not_here for row in apart)
     said = (
         (alone, "is proved and was not run", "are proved and were not run"),
-        (len(apart) - alone, "cannot run here and is proved", "cannot run here and are proved"),
+        (not_here, "cannot run here and is proved", "cannot run here and are proved"),
     )
     return [f"{count:,} {one if count == 1 else more}" for count, one, more in said if count]
 
 
-def _not_known(names: Sequence[str], proved: Sequence[str], total: str) -> str:
-    said = f"Nothing can be said of {len(names):,} of {total}{listed_names(names)}"
-    if not proved:
-        return said
-    first, *more = proved
-    if not names:
-        count, _, rest = first.partition(" ")
-        first = f"{count} of {total} {rest}"
-    beside = f"{', '.join((first, *more))}, so bits and costs are not known"
-    return f"{said}; {beside}" if names else beside
+def _not_known(
+    names: Sequence[str], unproved: Sequence[str], proved: Sequence[str], total: str
+) -> str:
+    said = [*unproved]
+    if proved:
+        said.append(f"{', '.join(proved)}, so bits and costs are not known")
+    if names:
+        nothing = f"Nothing can be said of {len(names):,} of {total}{listed_names(names)}"
+        return "; ".join((nothing, *said))
+    count, _, first = said[0].partition(" ")
+    return "; ".join((f"{count} of {total} {first}", *said[1:]))
 
 
-def _of_others(answer: FlipAnswer, count: int, apart: int, proved: Sequence[str]) -> Iterator[str]:
-    """Yield what others than those of the worst answer come to; what is proved stands apart."""
+def _of_others(answer: FlipAnswer, count: int, apart: int, beside: Sequence[str]) -> Iterator[str]:
+    """Yield what others than those of the worst answer come to."""
     if answer != "not known":
         yield _counted(answer, count)
         return
     if count > apart:
         yield _counted(answer, count - apart)
-    yield from proved
+    yield from beside
 
 
 def _counted(answer: FlipAnswer, count: int) -> str:

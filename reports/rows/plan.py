@@ -23,6 +23,7 @@ State = Literal[
     "not repeatable",
     "disagree",
     "breaks",
+    "agrees here, not proved",
     "placed otherwise",
     "at a price",
     "proved",
@@ -38,6 +39,7 @@ MEANINGS: Mapping[State, str] = {
     "not repeatable": "differs from itself when it runs again",
     "disagree": "our pipeline differs from stock JAX in the same mode",
     "breaks": "the flip changes or breaks it",
+    "agrees here, not proved": "equal on these arguments; its two forms part",
     "placed otherwise": "the flip places or commits equal outputs elsewhere",
     "at a price": "the flip costs time, memory, or exact bits that are explained",
     "proved": "both forms are one computation, and it was not run: bits and costs are not known",
@@ -177,6 +179,6 @@ def state_of(row: ProgramRow, *, differs_from_itself: str, is_refused: bool) -> 
         return "not repeatable"
     if outcome == "could not compare" or row.verdict == "could not compare":
         return "could not compare"
-    if outcome == "placed otherwise":
-        return "placed otherwise"
+    if outcome in ("placed otherwise", "agrees here, not proved"):
+        return outcome
     return "safe" if outcome in (None, "safe") else "at a price"

@@ -9,7 +9,9 @@ from reports.rows.flip import DriftAttribution, FlipVerdict, Hazard, TooLate
 from reports.rows.in_file import Comparisons, Observations
 from reports.rows.row import Row
 
-Verdict = Literal["parity", "could not compare", "not repeatable", "difference"]
+Verdict = Literal[
+    "parity", "agrees here, not proved", "could not compare", "not repeatable", "difference"
+]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)  # from the best to the worst
 
 

@@ -369,7 +369,7 @@ def _symptom(each: _Standing) -> str:
 
 _SEVERITY: tuple[State, ...] = (
     "disagree", "breaks", "placed otherwise", "lost", "could not compare", "not repeatable",
-    "at a price", "unavailable",
+    "agrees here, not proved", "at a price", "unavailable",
 )  # fmt: skip
 
 

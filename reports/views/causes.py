@@ -32,6 +32,7 @@ TITLES: dict[State, tuple[str, Tone]] = {
     "not known": ("Nothing can be said of", "warn"),
     "could not compare": ("Nothing could be compared in", "warn"),
     "not repeatable": ("Runs do not repeat themselves in", "warn"),
+    "agrees here, not proved": ("The sides agree here, and are not proved to, in", "warn"),
     "placed otherwise": ("A flip places equal outputs elsewhere in", "warn"),
     "yes, at a price": ("A flip has a price for", "note"),
     "proved": ("Both forms are proved, and nothing was run, in", "note"),

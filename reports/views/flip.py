@@ -31,6 +31,7 @@ TONES: dict[FlipOutcome, Tone] = {
     "safe but slower or larger": "warn",
     "numerics drift, explained": "note",
     "placed otherwise": "warn",
+    "agrees here, not proved": "warn",
     "not repeatable": "warn",
     "could not compare": "warn",
     "different": "bad",

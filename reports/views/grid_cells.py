@@ -41,6 +41,7 @@ _FLIPS: dict[FlipOutcome, _Word] = {
     "safe but slower or larger": ("costs", "warn"),
     "numerics drift, explained": ("drift", "note"),
     "placed otherwise": ("placed", "warn"),
+    "agrees here, not proved": ("unproved", "warn"),
     "not repeatable": ("varies", "warn"),
     "could not compare": ("unknown", "warn"),
     "different": ("differs", "bad"),

@@ -38,6 +38,7 @@ MARKS: dict[Verdict, tuple[str, Tone]] = {
     "difference": ("≠", "bad"),
     "not repeatable": ("↻", "warn"),
     "could not compare": ("?", "warn"),
+    "agrees here, not proved": ("≈", "warn"),
     "parity": ("✓", "good"),
 }
 OUTCOMES: dict[str, Tone] = {

@@ -156,7 +156,7 @@ def _line(
 
 # The outcomes of a flip, then the verdicts of programs of which no flip was judged; worst first.
 _RANKS = [
-    *("different", "could not compare", "not repeatable"),
+    *("different", "could not compare", "not repeatable", "agrees here, not proved"),
     "placed otherwise",
     *("numerics drift, explained", "safe but slower or larger", "safe"),
     *("difference", "parity"),

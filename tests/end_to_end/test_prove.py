@@ -531,13 +531,15 @@ def test_each_form_is_traced_once_and_hazards_are_read_off_that_trace(tmp_path):
 
 def test_run_says_where_a_program_parts_that_agrees_here(tmp_path, capsys):
     (tmp_path / "model.py").write_text(PROGRAMS)
-    app.main(["run", f"{tmp_path}/model.py:parted", "--sides", "jax-legacy,jax-simplified"])
-    lines = capsys.readouterr().out.splitlines()
-    assert "proof: 0 of 1 programs proved one computation; 1 agrees here, not proved (parted)" in (
-        lines
-    )
-    [line] = [each for each in lines if each.startswith("    agrees here, not proved")]
-    assert re.fullmatch(r".* its two forms part: .*model\.py:\d+: stablehlo\.\w+ .*", line)
+    command = ["run", f"{tmp_path}/model.py:parted", "--sides", "jax-legacy,jax-simplified"]
+    assert app.main(command) == 2
+    first, *lines = capsys.readouterr().out.splitlines()
+    assert first.startswith("flip: not known. 1 of 1 programs agrees here, not proved (parted)")
+    assert "fails on not-proved:parted: 1 program" in lines
+    place = r"\S*model\.py:\d+"
+    said = rf"    {place} .*: not proved: its two forms part: {place}: stablehlo\.\w+ "
+    assert [each for each in lines if re.match(said, each)]
+    assert app.main([*command, "--fail-on", "different,not-compared"]) == 0
 
 
 HELD_TO_STOCK = """

@@ -177,20 +177,36 @@ def test_of_what_cannot_run_here_nobody_calls_the_jits_one_by_one():
 
 
 @pytest.mark.parametrize(
-    ("outcome", "said"),
-    [
-        ("equal", "agrees here, not proved: "),
-        ("different", "not proved: "),
-        ("not compared", "not"),
-    ],
+    ("outcome", "comes_to"),
+    [("equal", "agrees here, not proved"), ("different", "safe"), ("not compared", "safe")],
 )
-def test_only_a_program_whose_outputs_are_equal_agrees_here(outcome, said):
+def test_only_a_program_whose_outputs_are_equal_agrees_here(outcome, comes_to):
     numbers = (Numbers(jaxpr=ProgramNumber(digest=text)) for text in "de")
     outputs = Comparison(
         left=BEFORE, right=AFTER, metric="outputs", outcome=outcome, left_value="", right_value=""
     )
     [reason] = reasons([claim("jaxpr", "", *numbers)], [outputs])
-    assert reason.what.startswith(said)
+    assert reason.outcome == comes_to
+    assert reason.what.startswith("not proved: its two forms part")
+
+
+def test_what_reads_the_flag_and_agrees_here_is_helped_as_the_read_is():
+    numbers = (Numbers(jaxpr=ProgramNumber(digest=text)) for text in "de")
+    outputs = Comparison(
+        left=BEFORE, right=AFTER, metric="outputs", outcome="equal", left_value="", right_value=""
+    )
+    read = Hazard(kind="reads the flag", array="", file="m.py", line=3, what="read", fix="do not")
+    [reason] = reasons([claim("jaxpr", "", *numbers)], [outputs], read=(read,))
+    assert (reason.outcome, reason.action) == ("agrees here, not proved", "do not")
+    assert reason.where.startswith("m.py:3")
+
+
+@pytest.mark.parametrize(("is_told", "comes_to"), [(False, "different"), (True, "safe")])
+def test_a_refuted_program_differs_though_it_agrees_here(is_told, comes_to):
+    numbers = (Numbers(jaxpr=ProgramNumber(digest=text, effects=len(text))) for text in ("d", "ee"))
+    [reason] = reasons([claim("jaxpr", "", *numbers)], [], is_told=is_told)
+    assert reason.what.startswith("its two forms are two computations")
+    assert reason.outcome == comes_to
 
 
 def ran(outcome="different", kind="outputs", stage=None, cause=None, **changes):

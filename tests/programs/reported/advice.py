@@ -331,3 +331,18 @@ pair(
     lambda x, table: x * table,
     followed_args=(X, TABLE),
 )
+
+
+def where_positive(x, table):
+    """A branch that vmap takes for each row: in legacy it repeats a captured array for each."""
+    return jax.vmap(
+        lambda row: lax.cond(row > 0, lambda: row + jnp.sort(table), lambda: 0 * table)
+    )(x)
+
+
+pair(
+    "agrees_here",
+    lambda x: where_positive(x, TABLE),
+    where_positive,
+    followed_args=(X, TABLE),
+)

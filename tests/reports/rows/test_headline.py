@@ -240,15 +240,18 @@ def test_what_python_does_around_the_jits_of_a_program_may_break_it_as_prove_say
     )
 
 
-def test_what_agrees_here_and_parts_is_not_proved():
-    def row(name, answer, outcome="equal"):
-        made = program(name, "safe but slower or larger")
-        flip = made.flip.model_copy(update={"claims": (Claim(of="jaxpr", answer=answer),)})
-        found = outputs(flip.left, flip.right, outcome)
-        return made.model_copy(update={"flip": flip, "comparisons": (found,)})
-
-    rows = [row("a", "proved"), row("b", "parted"), row("c", "parted", "different")]
-    assert headline(rows).proof == (
-        "proof: 1 of 3 programs proved one computation; 1 agrees here, not proved (b)"
+def test_what_agrees_here_and_parts_is_not_known_and_named():
+    unproved, drifts = "agrees here, not proved", "numerics drift, explained"
+    assert headline([program("a"), program("b", unproved)]).question == (
+        "flip: not known. 1 of 2 programs agrees here, not proved (b); of the others, 1 program "
+        "changes in nothing that is judged. First: b: outputs are apart"
     )
-    assert headline([*rows, row("d", "parted")]).proof.endswith("; 2 agree here, not proved (b, d)")
+    rows = [program("b", unproved), program("c", unproved), program("d", drifts)]
+    assert headline([*rows, program("e", "could not compare")]).question.startswith(
+        "flip: not known. Nothing can be said of 1 of 4 programs (e); 2 agree here, not proved "
+        "(b, c); of the others, 1 program pays a price"
+    )
+    assert headline([*rows, program("e", "different")]).question.startswith(
+        "flip: no. It breaks or changes 1 of 4 programs (e); of the others, 2 agree here, not "
+        "proved (b, c), 1 program pays a price"
+    )
