@@ -162,7 +162,8 @@ _CALLS_PYTHON = frozenset({"DebugEffect", "OrderedDebugEffect", "IOEffect", "Ord
 
 def is_effectful(equation: Any) -> bool:
     """Say whether an equation does more than compute; to name an axis is no effect."""
-    if any(type(effect).__name__ != "NamedAxisEffect" for effect in equation.effects):
+    effects = equation.effects  # mostly none
+    if effects and any(type(each).__name__ != "NamedAxisEffect" for each in effects):
         return True
     return equation.primitive.name in _MAY_ACT and _acts(equation)
 
