@@ -39,6 +39,8 @@ class ProgramProof(Row):
 def headline_of(proofs: Sequence[ProgramProof]) -> str:
     """Return the answer on programs in one line.
 
+    For another platform a program is lowered as it is traced here: `prove` has no device of it.
+
     Example::
 
         headline_of(proofs) == "proof: 144 of 155 programs proved; 12 of these may still break"
@@ -46,7 +48,10 @@ def headline_of(proofs: Sequence[ProgramProof]) -> str:
     proved = [each for each in proofs if each.answer == "proved"]
     doubted = sum(each.may_break for each in proved)
     folding = sum(bool(each.folded) for each in proved)
-    parts = [f"proof: {len(proved):,} of {len(proofs):,} programs proved"]
+    claimed = dict.fromkeys(claim.platform for each in proofs for claim in each.claims)
+    platforms = " and ".join(filter(None, claimed))
+    where = f" for {platforms}, as traced here" if platforms else ""
+    parts = [f"proof: {len(proved):,} of {len(proofs):,} programs proved{where}"]
     if doubted:
         parts.append(f"{doubted:,} of these may still break")
     if folding:

@@ -426,7 +426,7 @@ def test_another_platform_is_proved_without_a_device(found):
 def test_a_refuted_program_fails_the_command_and_the_page_says_it(found):
     code, _, page = found
     assert code == 1
-    assert "proof: 5 of 16 programs proved; 2 of these may still break" in page
+    assert "proof: 5 of 16 programs proved for tpu, as traced here; 2 of these may" in page
     assert "XLA folds constants of 1, so their bits may differ" in page
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from reports.rows.claims import Claim
-from reports.rows.proofs import CONTRADICTION, ProgramProof, reasons_of
+from reports.rows.proofs import CONTRADICTION, ProgramProof, headline_of, reasons_of
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,14 @@ def test_two_numberings_that_contradict_each_other_are_told(jaxpr, decides, modu
     )
     program = ProgramProof(answer=module, claims=claims)
     assert (CONTRADICTION in reasons_of(program)) == is_told
+
+
+def test_what_is_proved_for_a_platform_is_as_it_is_traced_here():
+    def program(*platforms):
+        modules = (Claim(of="module", platform=each, answer="proved") for each in platforms)
+        return ProgramProof(answer="proved", claims=(Claim(of="jaxpr", answer="proved"), *modules))
+
+    assert headline_of([program("")]) == "proof: 1 of 1 programs proved"
+    assert headline_of([program("cuda", "tpu"), program("cuda", "tpu")]) == (
+        "proof: 2 of 2 programs proved for cuda and tpu, as traced here"
+    )
