@@ -357,7 +357,8 @@ class Check(Row):
 
 # What helps where a limit was exceeded, by the kind of the failure.
 OF_LIMITS: dict[str, str] = {
-    "timeout": "raise --timeout, or find out what takes the time",
+    "timeout": "raise --timeout, or find out what takes the time; constparity prove compiles and "
+    "calls nothing",
     "memory": "raise --memory-limit, or find out what takes the memory",
 }
 
