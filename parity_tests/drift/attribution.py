@@ -325,7 +325,10 @@ class _Attribution:
             return _Found("a bug", f"{said}, by more than rounding{self._nearer()}")
         if failed:
             return _Found("not attributed", said)
-        return _Found("not attributed", f"{said}, within rounding ({self.drift.rung})")
+        said = f"{said}, within rounding ({self.drift.rung})"
+        if part(self.drift.left.observation, self.drift.right.observation):
+            return _Found("another program", f"the two forms part; {said}")
+        return _Found("not attributed", said)
 
     def _attempts(self) -> Iterator[_Attempt]:
         """Give what may make the sides agree: on the left side alone first, which is one run."""

@@ -28,7 +28,14 @@ from parity_tests.processes.protocol import EquationValue, EquationValues, Job, 
 from parity_tests.program import from_function
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
-from reports.rows import Comparison, Observation, OutputLeaf, StageTimes
+from reports.rows import (
+    Comparison,
+    Numbers,
+    Observation,
+    OutputLeaf,
+    ProgramNumber,
+    StageTimes,
+)
 
 PLANTED = program_file("planted_drift")
 TABLE = np.linspace(0.0, 1.0, 8, dtype=np.float32)
@@ -276,16 +283,30 @@ class Runs:
         return True
 
 
-def attributed(runs, repeated, compiling=0.1):
+def attributed(runs, repeated, compiling=0.1, digests="dd"):
     times = StageTimes(
         trace=0.1, lower=0.1, compile=compiling, first_call=0.1, call=None, call_samples=0
     )
     sides = (
-        Evidence(Observation(program="p", side=side, times=times), (Value("", np.float32(value)),))
-        for side, value in (("jax-legacy", 1.0), ("jax-simplified", 1.5))
-    )
+        Evidence(
+            Observation(
+                program="p", side=side, times=times,
+                numbers=Numbers(jaxpr=ProgramNumber(digest=digest)),
+            ),
+            (Value("", np.float32(value)),),
+        )
+        for side, value, digest in zip(
+            ("jax-legacy", "jax-simplified"), (1.0, 1.5), digests, strict=True
+        )
+    )  # fmt: skip
     job = Job(number=0, name="p", target="m:p")
     return _Attribution(Drift(job, *sides, "ulp", has_repeated=repeated), runs).find()
+
+
+def test_forms_that_part_are_the_cause_of_a_drift_that_no_pass_explains():
+    found = attributed(Runs(alone=False, agrees=False), repeated=True, digests="de")
+    assert found.cause == "another program"
+    assert found.evidence.startswith("the two forms part; the outputs differ in every run")
 
 
 @pytest.mark.parametrize(("dtype", "is_told"), [("float32", True), ("float64", False)])
