@@ -51,8 +51,8 @@ ADVICE: Mapping[str, str] = {
     "magnifies a rounding, so check whether either result is to be relied on",
     "cause not known": "constparity run --attribution-timeout 600 looks longer for the cause; "
     f"until then keep the array inlined for the values of today: {_INLINED}",
-    "agrees here": "pass the captured arrays of this line as arguments, so that both forms are one "
-    "program, or run it on more arguments",
+    "agrees here": "pass {arrays} as arguments, so that both forms are one program, or run it on "
+    "more arguments",
     "seeded drift": "accept it; or for the same bits {seed}",
     # -- failures and differences ------------------------------------------------------------------
     "culprit": "constparity culprit names the captured arrays that it takes",
@@ -61,8 +61,9 @@ ADVICE: Mapping[str, str] = {
     "read, else culprit": "find out what the read of {what} at {places} decides, else {culprit}",
     "read": "no captured array is hoisted: find out what the read at {places} decides",
     "other read": "no captured array is hoisted: find out what else reads the flag",
-    "one program": "let constparity lint find what reads the flag, the consts, Literals or text of "
-    "a jaxpr, or a lowered module: both forms are meant to be one program",
+    "one program": "pass its captured arrays as arguments, so that both forms are one program; if "
+    "it reads the flag, the consts, Literals or text of a jaxpr, or a lowered module, constparity "
+    "lint finds where",
     "reads the flag somewhere": "find what reads the flag: both forms are meant to be one program",
     "one mode": "find out first what tells {left} from {right}: constparity run --sides "
     "{left},{right}",

@@ -24,7 +24,7 @@ from reports.rows import (
 from reports.rows.claims import Answer, Claim, Evaluated, OtherBits, PartedPlace, answer_of
 from reports.rows.flip import TRAITS
 from reports.rows.observation import Numbers, ProgramNumber
-from reports.rows.proofs import reason_of
+from reports.rows.proofs import CONTRADICTION, contradict, reason_of
 
 
 def breaking(hazards: Sequence[Hazard]) -> tuple[Hazard, ...]:
@@ -406,7 +406,9 @@ def _of_answer(claims: Sequence[Claim]) -> str:
     if found is None:
         return _PROVED
     said = "not proved: its two forms part"
-    return f"{said}: {reason_of(found)}" if found.place else f"{said}; {_WHERE}"
+    if found.place:
+        return f"{said}: {reason_of(found)}"
+    return f"{said}: {CONTRADICTION}" if contradict(claims) else f"{said}; {_WHERE}"
 
 
 def made_by_xla(before: Observation | None, after: Observation | None) -> str:
@@ -453,7 +455,10 @@ def reasons(
     elif answer == "parted":
         what = _of_answer(claims)
         if outputs and all(each.outcome == "equal" for each in outputs):
-            outcome, action = UNPROVED, advice("agrees here")
+            found = deciding(claims)
+            is_placed = found is not None and found.place is not None and found.place.file
+            arrays = "the captured arrays of this line" if is_placed else "its captured arrays"
+            outcome, action = UNPROVED, advice("agrees here", arrays=arrays)
             if read:
                 yield of_read("proof", what, read, UNPROVED)
                 return

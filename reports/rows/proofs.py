@@ -93,7 +93,13 @@ CONTRADICTION = (
 )
 
 
-def _contradict(claims: Sequence[Claim]) -> bool:
+def contradict(claims: Sequence[Claim]) -> bool:
+    """Say whether the jaxprs of a program are proved, and its modules are shown to be two.
+
+    Example::
+
+        contradict(row.claims)
+    """
     is_proved = any(c.of == "jaxpr" and c.decides and c.answer == "proved" for c in claims)
     return is_proved and any(c.of == "module" and c.answer in ("parted", "refuted") for c in claims)
 
@@ -112,7 +118,7 @@ def reasons_of(program: ProgramProof, told: set[tuple[str, ...]] | None = None) 
             yield f"{of}: {claim.answer}: {reason_of(claim)}"
         if claim.evaluated is not None:
             yield f"{of}: {evaluated_to(claim.evaluated)}"
-    if _contradict(program.claims):
+    if contradict(program.claims):
         yield CONTRADICTION
     for fold in program.folded:
         where = f" ({fold.file}:{fold.line})" if fold.file else ""

@@ -3,11 +3,20 @@
 import pytest
 from built_campaigns import captured_array
 
+from parity_tests.advice import advice
 from parity_tests.evidence.records import Evidence
 from parity_tests.judge.comparison import compare_pairs, left_inlined
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.flip_verdict import decide
-from reports.rows import Hazard, JaxprCounts, Observation, Proof, StableHloCounts
+from reports.rows import (
+    Hazard,
+    JaxprCounts,
+    Numbers,
+    Observation,
+    ProgramNumber,
+    Proof,
+    StableHloCounts,
+)
 
 STOCK = ("jax-legacy", "jax-simplified")
 OURS = ("legacy", "simplified")
@@ -73,6 +82,20 @@ def test_a_lowering_that_does_more_is_named_by_its_operations():
                                  for s, n in zip(STOCK, names, strict=True)))  # fmt: skip
     assert metrics == ["working StableHLO operations"]
     assert "tanh 2 before and 20 after; about" in reason.what
+
+
+@pytest.mark.parametrize(
+    ("digests", "helps"), [("dd", "reads the flag somewhere"), ("de", "one program")]
+)
+def test_where_jax_itself_writes_two_forms_nobody_is_only_sent_to_find_a_read(digests, helps):
+    sides = (
+        observation(side, {"compare": n}).model_copy(
+            update={"numbers": Numbers(jaxpr=ProgramNumber(digest=digest))}
+        )
+        for side, n, digest in zip(STOCK, (4, 6), digests, strict=True)
+    )
+    _, [reason] = judged(*sides)
+    assert reason.action == advice(helps)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,9 @@ from reports.rows import (
     Observation,
     ProgramNumber,
 )
+from reports.rows.claims import Claim, PartedPlace
 from reports.rows.fail_rules import parse
+from reports.rows.proofs import CONTRADICTION
 from tests.helpers.quick_tasks import row
 
 BEFORE, AFTER = FLIPS[0]
@@ -43,6 +45,7 @@ WRITEABLE, DONATED = hazard("writeable NumPy array"), hazard("captured and donat
 COMMITS = hazard("placement of outputs", commits_outputs=True)
 MAY_SHARD = hazard("placement of outputs")
 FOLDED = hazard("folded by legacy alone")
+PLACE = PartedPlace(file="m.py", line=3, before="add", after="mul")
 
 
 def test_a_read_of_constants_that_decides_nothing_breaks_no_proved_program():
@@ -188,6 +191,27 @@ def test_only_a_program_whose_outputs_are_equal_agrees_here(outcome, comes_to):
     [reason] = reasons([claim("jaxpr", "", *numbers)], [outputs])
     assert reason.outcome == comes_to
     assert reason.what.startswith("not proved: its two forms part")
+
+
+@pytest.mark.parametrize(
+    ("jaxpr", "place", "said", "arrays"),
+    [
+        ("parted", PLACE, ": m.py:3: add before the flip, mul after it", "the captured arrays of "),
+        ("parted", None, "; `constparity prove` says where", "its captured arrays"),
+        ("proved", None, f": {CONTRADICTION}", "its captured arrays"),
+    ],
+)
+def test_what_agrees_here_is_told_by_its_line_or_why_there_is_none(jaxpr, place, said, arrays):
+    claims = (
+        Claim(of="jaxpr", answer=jaxpr),
+        Claim(of="module", answer="parted", reason="the numbers differ", place=place),
+    )
+    outputs = Comparison(
+        left=BEFORE, right=AFTER, metric="outputs", outcome="equal", left_value="", right_value=""
+    )
+    [reason] = reasons(claims, [outputs])
+    assert reason.what == f"not proved: its two forms part{said}"
+    assert reason.action.startswith(f"pass {arrays}")
 
 
 def test_what_reads_the_flag_and_agrees_here_is_helped_as_the_read_is():
