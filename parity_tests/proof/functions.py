@@ -181,12 +181,24 @@ _READERS = frozenset(
     | {sys._getframe.__name__, "globals", "import_module", "locals", "vars"}
 )
 
+# What reads the variables of the environment, of which the flag is one.
+_ENVIRONMENT = frozenset({"environ", "environb", "getenv", "print_environment_info"})
+
+# What traces a function when it is called: that is a program of its own, which has two forms too.
+_TRACERS = frozenset({"closure_convert", "jit", "make_jaxpr", "pjit", "pmap", "shard_map"})
+
 
 def _free_values(function: types.FunctionType) -> dict[str, Any]:
     """Return what a function captures and the globals that its code names, inner code included."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
     for name in sorted(_READERS & names):
         raise UndecidedError(f"a callback that uses {name}")
+    for name in sorted(_ENVIRONMENT & names):
+        raise UndecidedError(f"a callback that reads the environment by {name}")
+    for name in sorted(_TRACERS & names):
+        raise UndecidedError(f"a callback that traces a program of its own by {name}")
+    if _reads_unnamed_settings(function.__code__):
+        raise UndecidedError("a callback that uses jax.config, and not one setting by its name")
     if {"sys", "modules"} <= names:
         raise UndecidedError("a callback that reads sys.modules")
     for name in _imported_by(function):
@@ -204,6 +216,21 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
         if name in function.__globals__:
             found[f"global {name}"] = function.__globals__[name]
     return found
+
+
+@functools.lru_cache(maxsize=1000)
+def _reads_unnamed_settings(code: types.CodeType) -> bool:
+    """Say whether some code has `jax.config` other than in `jax.config.jax_enable_x64`."""
+    for inner in _codes(code):
+        steps = [*dis.get_instructions(inner), None]
+        for owner, config, setting in zip(steps, steps[1:], steps[2:], strict=False):
+            if owner is None or config is None or config.argval != "config":
+                continue
+            is_imported = config.opname == "IMPORT_FROM" and owner.opname == "IMPORT_NAME"
+            name = str(setting.argval) if setting and not is_imported else ""
+            if str(owner.argval).split(".")[0] == "jax" and not name.startswith("jax_"):
+                return True
+    return False
 
 
 @functools.lru_cache(maxsize=1000)

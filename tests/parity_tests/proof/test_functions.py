@@ -107,6 +107,33 @@ def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body
     sys.modules.pop("folder", None)
 
 
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("return x * getattr(jax.config, KEY)", "uses jax.config, and not one setting"),
+        ("return x * sum(map(bool, jax.config.values.values()))", "uses jax.config"),
+        ("read = jax.config\n    return x * getattr(read, KEY)", "uses jax.config"),
+        ("from jax import config\n    return x * getattr(config, KEY)", "uses jax.config"),
+        ("return x * float(os.environ[KEY.upper()])", "reads the environment by environ"),
+        ("return x * float(os.getenv(KEY.upper()))", "reads the environment by getenv"),
+        ("return x * len(jax.make_jaxpr(lambda y: y @ W)(x).consts)", "of its own by make_jaxpr"),
+        ("return [jax.jit(lambda y: y @ W)(y) for y in x]", "of its own by jit"),
+    ],
+)
+def test_what_depends_on_the_flag_under_another_name_is_not_read_when_a_function_is_called(
+    module, body, why
+):
+    head = "import os\n\nimport jax\n\nKEY = 'jax_use_simplified_jaxpr_constants'\nW = None\n\n\n"
+    with pytest.raises(UndecidedError, match=why):
+        encoded_function(module(f"{head}def host(x):\n    {body}\n").host, encoded)
+
+
+@pytest.mark.parametrize("value", ["jax.config.jax_enable_x64", "x.config.scale"])
+def test_one_setting_of_jax_by_its_name_and_what_else_is_called_config_may_be_read(module, value):
+    made = module(f"import jax\n\n\ndef host(x):\n    return x * {value}\n")
+    assert number_of(made.host) is not None
+
+
 def test_a_module_of_python_or_of_a_package_may_be_imported_when_a_function_is_called(module):
     body = "import math\n    import xmlrpc.client\n    from numpy import linalg\n"
     made = module(f"def host(x):\n    {body}    return linalg.norm(x) * math.pi\n")
