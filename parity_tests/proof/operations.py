@@ -48,6 +48,7 @@ BRANCHES = frozenset(("stablehlo.case", "stablehlo.if"))
 BARRIER = "stablehlo.optimization_barrier"
 MANUAL = "sdy.manual_computation"
 SELECT, REDUCE = "stablehlo.select", "stablehlo.reduce"
+SLICE, RESHAPE = "stablehlo.slice", "stablehlo.reshape"
 # Element n of their result is made of element n of each operand.
 ELEMENTWISE = frozenset(
     f"stablehlo.{name}"

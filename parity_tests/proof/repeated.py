@@ -1,19 +1,24 @@
 """Repeated values of a StableHLO module: what vmap broadcasts along a new axis in one form alone.
 
 What is computed element by element from repeated values, or reduced along axes of their own, is
-what is computed before, repeated.
+what is computed before, repeated. So is a slice, and a reshape that leaves the axes alone along
+which a value is repeated, where these are its first ones, as those of `vmap` are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from parity_tests.proof.attributes import static_shape, with_shape
 from parity_tests.proof.contents import Content
 from parity_tests.proof.numbers import Number, number
-from parity_tests.proof.operations import ELEMENTWISE, OF_ELEMENTS, REDUCE
+from parity_tests.proof.operations import ELEMENTWISE, OF_ELEMENTS, REDUCE, RESHAPE, SLICE
 from parity_tests.proof.reading import Broadcast, Operation, integers_of, key_of
+
+_MOVING = frozenset((SLICE, RESHAPE))
+_OF_SLICES = frozenset(("start_indices", "limit_indices", "strides"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,8 @@ class Repeats:
         Its result is repeated as is told last, without its base. None where no axis is repeated in
         all operands, or no law knows the operation.
         """
+        if operation.name in _MOVING:
+            return self._moved(operation, operands[0])
         is_reduction = operation.name == REDUCE and len(operands) == 2
         if not (is_reduction or operation.name in ELEMENTWISE):
             return None
@@ -94,6 +101,32 @@ class Repeats:
             (*(self._on_axes(each, own) for each in taken), *start),
             Repeated(b"", tuple(map(left.index, kept)), of_result, type_),
         )
+
+    def _moved(
+        self, operation: Operation, value: Number
+    ) -> tuple[Number, tuple[Number, ...], Repeated] | None:
+        """Return what `before` does, of a slice or a reshape of a value."""
+        view, [type_] = self._view(value), operation.types
+        shape = static_shape(type_)
+        if view is None or shape is None or not operation.attributes.keys() <= _OF_SLICES:
+            return None
+        own, whole = view
+        if not own or 0 in whole or 0 in shape or len(own) == len(whole):
+            return None
+        attributes, kept = dict[str, str](), own
+        if operation.name == SLICE:
+            for name, text in operation.attributes.items():
+                along = integers_of(text)
+                attributes[name] = f"array<i64: {', '.join(str(along[axis]) for axis in own)}>"
+        else:
+            both = zip(whole[: own[0]], shape, strict=False)
+            left = len([*takewhile(lambda sizes: sizes[0] == sizes[1], both)])
+            if not left:
+                return None
+            own, kept = tuple(range(left, len(whole))), tuple(range(left, len(shape)))
+        before = with_shape(type_, [shape[axis] for axis in kept])
+        key = key_of(operation.name, tuple(sorted(attributes.items())), (before,))
+        return key, (self._on_axes(value, own),), Repeated(b"", kept, shape, type_)
 
     def _view(self, value: Number) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
         """Return the axes on which a value is not repeated, and its shape, where both are known."""

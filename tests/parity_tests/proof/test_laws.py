@@ -166,3 +166,40 @@ def test_what_is_not_repeated_along_one_axis_stays():
     assert digest(over_rows, X) != digest(over_columns, X)
     reduced = lambda x: jnp.sum(lax.broadcast_in_dim(x, (4, 4), (1,)), axis=0)  # noqa: E731
     assert digest(reduced, X) != digest(lambda x: x, X)
+
+
+def test_to_repeat_and_to_slice_or_reshape_commute_in_modules():
+    """As of `W[0]` in a branch under `vmap`: legacy repeats `W` along the batch."""
+    functions = {
+        "row": lambda x: x[1],
+        "element": lambda x: x[1, 2],
+        "strided": lambda x: x[:, 1::2],
+        "flat": lambda x: x.ravel() + 1,
+        "unit axis": lambda x: x[None, :, None],
+        "nothing": lambda x: x[:0],
+    }
+    matrix = jnp.stack([X, -X, X + 1])
+    vmapped = {name: (lambda x, f=f: jax.vmap(f)(repeated(x)), lambda x, f=f: repeated(f(x)))
+               for name, f in functions.items()}  # fmt: skip
+    equal_rows = jnp.asarray([[1.0, 2.0, 3.0, 4.0]] * 3)
+    vmapped["row of equal rows"] = (
+        lambda x: jax.vmap(lambda y, c: y + c[1])(repeated(x[0]), repeated(equal_rows)),
+        lambda x: repeated(x[0] + equal_rows[1]),
+    )
+    apart, others, used = evaluated(vmapped, matrix)
+    assert (apart, others) == ({"nothing"}, set())
+    assert {"stablehlo.slice", "stablehlo.reshape"} <= used
+
+
+def test_a_slice_or_reshape_of_what_is_repeated_otherwise_stays_another_one():
+    def repeated_last(x):
+        return lax.broadcast_in_dim(x, (4, 3), (0,))
+
+    pairs = {
+        "other rows": (lambda x: repeated(x)[:, 1:], lambda x: repeated(x[:3])),
+        "rows as columns": (lambda x: repeated(x).reshape(4, 3), repeated_last),
+        "last axis": (lambda x: repeated_last(x).reshape(12), lambda x: repeated(x).reshape(12)),
+        "halves": (lambda x: repeated(x).reshape(6, 2), lambda x: repeated(x[:2])[:1].repeat(6, 0)),
+    }
+    apart, others, _ = evaluated(pairs, X)
+    assert (apart, others) == (pairs.keys(), pairs.keys())
