@@ -1,13 +1,17 @@
 """The environment of all tests, set before anything imports JAX."""
 
+import compileall
 import gc
 import os
 import signal
+import sys
 from contextlib import nullcontext
 
 import pytest
 import system_programs
 from forked_workers import forked_workers
+
+from parity_tests.own_packages import ENGINE, TESTER
 
 # Variables of the caller: those for the tests stay, and those that would change programs go.
 _FOR_TESTS = (
@@ -43,13 +47,32 @@ for _flag in (_DEVICES, *_FAST.split()):
         os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {_flag}".strip()
 
 
+# Where PYTHONDONTWRITEBYTECODE is set, each process would compile what it imports of these.
+_COMPILED = (*TESTER, *ENGINE, "tests/helpers", "tests/programs")
+
+
+def pytest_sessionstart(session):
+    """Compile what processes import. Files that tests write stay as the variable has them.
+
+    A compiled file would hide what is written there in the same second.
+    """
+    if not hasattr(session.config, "workerinput"):
+        for folder in _COMPILED:
+            compileall.compile_dir(session.config.rootpath / folder, quiet=2)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Have no collection of garbage look at the tests themselves, which stay; each took 0.4 s."""
+    """Have no collection of garbage look at the tests themselves, which stay; each took 0.4 s.
+
+    What pytest makes of them is kept for the next run.
+    """
     gc.disable()
+    writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, False
     try:
         return (yield)
     finally:
+        sys.dont_write_bytecode = writes_none
         gc.enable()
         gc.freeze()
 

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -253,6 +254,13 @@ def modules_after(statement):
         timeout=120,
     )
     return set(done.stdout.split())
+
+
+def test_what_processes_import_is_compiled_once_for_all_tests():
+    """Whatever PYTHONDONTWRITEBYTECODE says, which the tests leave as it is."""
+    for package in PACKAGES:
+        for file in (ROOT / package).rglob("*.py"):
+            assert Path(cache_from_source(str(file))).exists(), file
 
 
 def test_importing_the_engine_needs_jax_and_numpy_alone():
