@@ -46,12 +46,18 @@ def headline_of(proofs: Sequence[ProgramProof]) -> str:
         headline_of(proofs) == "proof: 144 of 155 programs proved; 12 of these may still break"
     """
     proved = [each for each in proofs if each.answer == "proved"]
+    by_jaxprs = sum(
+        any(claim.of == "module" and claim.answer != "proved" for claim in each.claims)
+        for each in proved
+    )
     doubted = sum(each.may_break for each in proved)
     folding = sum(bool(each.folded) for each in proved)
     claimed = dict.fromkeys(claim.platform for each in proofs for claim in each.claims)
     platforms = " and ".join(filter(None, claimed))
     where = f" for {platforms}, as traced here" if platforms else ""
     parts = [f"proof: {len(proved):,} of {len(proofs):,} programs proved{where}"]
+    if by_jaxprs:
+        parts.append(f"{by_jaxprs:,} of these by jaxprs alone")
     if doubted:
         parts.append(f"{doubted:,} of these may still break")
     if folding:

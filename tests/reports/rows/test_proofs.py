@@ -35,3 +35,10 @@ def test_what_is_proved_for_a_platform_is_as_it_is_traced_here():
     assert headline_of([program("cuda", "tpu"), program("cuda", "tpu")]) == (
         "proof: 2 of 2 programs proved for cuda and tpu, as traced here"
     )
+
+
+def test_what_is_proved_and_has_no_module_is_counted_apart():
+    jaxpr, module = Claim(of="jaxpr", answer="proved"), Claim(of="module", answer="proved")
+    alone = module.model_copy(update={"answer": "undecided", "reason": "it cannot be lowered"})
+    programs = [ProgramProof(answer="proved", claims=(jaxpr, each)) for each in (module, alone)]
+    assert headline_of(programs) == ("proof: 2 of 2 programs proved; 1 of these by jaxprs alone")
