@@ -451,7 +451,8 @@ def reasons(
         what = f"{_AFTER_LOWERING}; {made}" if made else _AFTER_LOWERING
     elif answer == "refuted":
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
-        outcome = _SAFE if is_told else "different"
+        if not is_told:
+            outcome, action = "different", advice("one program")
     elif answer == "parted":
         what = _of_answer(claims)
         if outputs and all(each.outcome == "equal" for each in outputs):
@@ -459,12 +460,11 @@ def reasons(
             is_placed = found is not None and found.place is not None and found.place.file
             arrays = "the captured arrays of this line" if is_placed else "its captured arrays"
             outcome, action = UNPROVED, advice("agrees here", arrays=arrays)
-            if read:
-                yield of_read("proof", what, read, UNPROVED)
-                return
     elif answer == "undecided":
         what = f"not proved: {_first(claims, 'undecided')}"
-    if what:
+    if read and outcome != _SAFE:
+        yield of_read("proof", what, read, outcome)
+    elif what:
         yield FlipReason(outcome=outcome, kind="proof", what=what, action=action)
 
 

@@ -198,7 +198,7 @@ def _unproved(apart: Sequence[ProgramRow]) -> list[str]:
 def _proved_and_not_run(apart: Sequence[ProgramRow]) -> list[str]:
     """Say of how many programs no more is known than that they are proved, by what stopped them."""
     alone = sum(row.is_proof_alone for row in apart)
-    not_here = sum(row.is_not_here for row in apart)
+    not_here = sum(row.is_not_here and not row.is_proof_alone for row in apart)
     said = (
         (alone, "is proved and was not run", "are proved and were not run"),
         (not_here, "cannot run here and is proved", "cannot run here and are proved"),
@@ -212,7 +212,7 @@ def _not_known(
     said = [*unproved]
     if proved:
         said.append(f"{', '.join(proved)}, so bits and costs are not known")
-    if names:
+    if names or not said:
         nothing = f"Nothing can be said of {len(names):,} of {total}{listed_names(names)}"
         return "; ".join((nothing, *said))
     count, _, first = said[0].partition(" ")
