@@ -110,8 +110,10 @@ def test_generated_programs_may_be_called_in_every_way(of_seed, load):
 # Since jax 0.11.0 stock JAX passes a NumPy array twice where two branches use it and one of them
 # broadcasts it. XLA may split an output otherwise then, where the program leaves that to XLA.
 STOCK_PASSES_TWICE = jax.__version_info__ >= (0, 11, 0)
-SPLIT_OTHERWISE = {"seed_5_program_2"} if STOCK_PASSES_TWICE else set()
 OTHER_SPLIT = [("simplified", "jax-simplified", "output shardings")]
+# Before it the derivative of `custom_root` in a branch is written apart, and the sides agree.
+UNPROVED = "agrees here, not proved"
+APART = ("difference", OTHER_SPLIT) if STOCK_PASSES_TWICE else (UNPROVED, [])
 
 
 def different(row):
@@ -126,8 +128,8 @@ def different(row):
 def test_generated_programs_are_at_parity_on_all_four_sides(tmp_path):
     fuzzed = campaign.run(4, 5, sides=SIDES, timeout=60, folder=tmp_path)
     rows = fuzzed.campaign.programs
-    unlike = {row.name: different(row) for row in rows if row.verdict != "parity"}
-    assert unlike == dict.fromkeys(SPLIT_OTHERWISE, OTHER_SPLIT)
+    unlike = {row.name: (row.verdict, different(row)) for row in rows if row.verdict != "parity"}
+    assert unlike == {"seed_5_program_2": APART}
     assert len(rows) + len(fuzzed.refused) == 4
     assert [each.side for each in rows[0].observations] == list(SIDES)
 
@@ -137,8 +139,9 @@ def test_xla_splits_an_output_by_what_it_is_passed():
     options = CampaignOptions(sides=SIDES, timeout=60, steady_calls=0)
     result = run.run([str(program_file("split_by_rows_or_columns"))], options)
     of_jax, of_numpy = sorted(result.programs, key=lambda row: row.name)
-    assert (of_jax.verdict, of_jax.reasons) == ("parity", ())
-    assert different(of_numpy) == (OTHER_SPLIT if STOCK_PASSES_TWICE else [])
+    agrees = "parity" if STOCK_PASSES_TWICE else UNPROVED
+    assert (of_jax.verdict, of_jax.reasons) == (agrees, ())
+    assert (of_numpy.verdict, different(of_numpy)) == APART
     splits = {each.side: each.outputs[0].sharding for each in of_numpy.observations}
     assert splits["legacy"] == splits["simplified"] == splits["jax-legacy"]
     passed = {each.side: each.proof.const_args for each in of_numpy.observations}
