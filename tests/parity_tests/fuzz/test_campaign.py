@@ -58,7 +58,7 @@ def where_a_program_has(monkeypatch):
     """Stand in for campaigns: a program differs where its text has a word, and is fine else."""
     programs_at_once = []
 
-    def plant(word, claims=()):
+    def plant(word, claims=(), fine="parity"):
         flip = FlipVerdict(
             left="jax-legacy", right="jax-simplified", outcome="safe", reasons=(), claims=claims
         )
@@ -70,7 +70,7 @@ def where_a_program_has(monkeypatch):
                 file, name = target.rsplit(":", 1)
                 text = Path(file).read_text()
                 text = text[text.index(f"def {name}(") :].partition("\n\n\ndef ")[0]
-                each = row(name, "difference" if word in text else "parity")
+                each = row(name, "difference" if word in text else fine)
                 found.append(each.model_copy(update={"flip": flip} if claims else {}))
             return Campaign(
                 created="now", environment=describe(), sides=BOTH, programs=tuple(found)
@@ -140,6 +140,17 @@ def test_the_command_keeps_and_exits_as_run_does(where_a_program_has, tmp_path, 
     assert f"kept: {tmp_path / 'kept'}" in out
     where_a_program_has("no such text")
     assert app.main(["fuzz", "--programs", "3", *keep]) == 0
+
+
+def test_a_program_that_agrees_and_is_not_proved_is_not_made_small_as_one_that_fails(
+    where_a_program_has, monkeypatch, tmp_path, capsys
+):
+    claims = tuple(Claim(of=each, answer="parted") for each in ("jaxpr", "module"))
+    where_a_program_has("no such text", claims=claims, fine="agrees here, not proved")
+    monkeypatch.setattr(proving, "where_they_part", lambda *about: ())
+    keep = ["--keep", str(tmp_path / "kept")]
+    assert app.main(["fuzz", "--programs", "1", "--seed", "1", *keep]) == 2
+    assert "kept: " not in capsys.readouterr().out
 
 
 def test_a_program_that_the_flip_alone_breaks_is_kept_and_its_lines_stay(

@@ -1,10 +1,13 @@
 """The flip verdict on rows written by hand: each rule, and what only looks like its case."""
 
+from dataclasses import replace
+
 import pytest
 from built_campaigns import captured_array, leaf, timed
 
 from parity_tests.advice import advice
-from parity_tests.judge.findings import Findings
+from parity_tests.judge.across_flip import said_once
+from parity_tests.judge.findings import Findings, NotRepeatable
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.sides import FLIPS
 from reports.rows import (
@@ -13,6 +16,7 @@ from reports.rows import (
     DriftAttribution,
     ExecutableCounts,
     Failure,
+    FlipReason,
     Hazard,
     HostMemory,
     JaxprCounts,
@@ -134,6 +138,23 @@ def test_a_read_that_changes_the_program_is_the_cause_and_said_once(known):
     assert reason.where == "lib.py:3 (`.consts` of a closed_jaxpr)"
     assert reason.what.endswith("; it is read at lib.py:3")
     assert [each.action for each in others if each.where] == ["nothing"]
+
+
+def test_a_read_is_said_once_where_it_makes_two_programs_that_agree_here():
+    read = FlipReason(outcome="safe", kind="hazard", what="read", where="lib.py:3", action="do not")
+    parts = read.model_copy(update={"outcome": "agrees here, not proved", "kind": "proof"})
+    assert said_once([parts, read]) == [parts]
+
+
+def test_a_program_that_another_run_makes_otherwise_is_not_refuted():
+    numbers = [Numbers(jaxpr=ProgramNumber(digest=text, effects=len(text))) for text in ("d", "ee")]
+    observed = [
+        observation(side, numbers=each) for side, each in zip(FLIPS[0], numbers, strict=True)
+    ]
+    refuted = Findings(observed=tuple(observed), comparisons=(EQUAL,))
+    assert decide(refuted, (), FLIPS).outcome == "different"
+    draws = NotRepeatable(side=BEFORE, what="it draws")
+    assert decide(replace(refuted, not_repeatable=draws), (), FLIPS).outcome == "not repeatable"
 
 
 def test_a_read_alone_is_safe_and_one_that_changes_nothing_is_no_cause():

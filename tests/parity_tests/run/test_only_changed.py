@@ -254,6 +254,16 @@ def test_a_drift_whose_cause_was_not_found_is_looked_into_again(kept, cause, is_
     assert may_be_taken_over(row.model_copy(update={"drift": (drift,)}), program) == is_taken
 
 
+@pytest.mark.parametrize(
+    ("verdict", "is_taken"), [("agrees here, not proved", True), ("could not compare", False)]
+)
+def test_a_verdict_that_another_run_would_give_as_well_is_taken_over(kept, verdict, is_taken):
+    _, campaign = kept
+    row = campaign.programs[0].model_copy(update={"verdict": verdict})
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=row.digest)
+    assert may_be_taken_over(row, program) == is_taken
+
+
 def test_a_program_with_an_argument_whose_contents_were_not_read_runs_again(kept):
     _, campaign = kept
     row = campaign.programs[0]

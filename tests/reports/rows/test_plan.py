@@ -6,6 +6,8 @@ from reports.rows import Comparison
 from reports.rows.plan import state_of
 from tests.helpers.quick_tasks import row
 
+UNPROVED = "agrees here, not proved"
+
 
 def differing(left, right):
     return Comparison(
@@ -24,6 +26,7 @@ def differing(left, right):
         ({"flip": "could not compare"}, "could not compare"),
         ({"flip": "not repeatable"}, "not repeatable"),
         ({"verdict": "not repeatable"}, "not repeatable"),
+        ({"flip": UNPROVED, "verdict": UNPROVED}, UNPROVED),
         ({"flip": "could not compare", "proved_only": True}, "proved"),
         ({"flip": "placed otherwise", "proved_only": True}, "placed otherwise"),
         ({"observations": ()}, "unavailable"),
