@@ -29,7 +29,7 @@ from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
 from parity_tests.proof.functions import encoded_function, kinds_of
 from parity_tests.proof.modules import number_module
-from parity_tests.proof.numbers import Number, UndecidedError, number
+from parity_tests.proof.numbers import Number, UndecidedError, number, packed
 
 Encoder = Callable[[Any], bytes]
 
@@ -65,10 +65,7 @@ def encoded(value: Any) -> bytes:
 
         encoded((1, None)) != encoded((1.0, None))
     """
-    encoder = _ENCODERS.get(type(value))
-    if encoder is None:
-        encoder = _ENCODERS[type(value)] = _encoder_for(type(value))
-    return encoder(value)
+    return _ENCODERS[type(value)](value)
 
 
 # Objects of JAX that hold bodies, and their fields that say where these were written.
@@ -95,11 +92,6 @@ def with_digests(value: Any, digest_of: Callable[[Any], Number]) -> Any:
     return value
 
 
-def _tagged(tag: str, *parts: bytes) -> bytes:
-    lengths = b",".join([b"%d" % len(part) for part in parts])
-    return b"".join((b"(", tag.encode(), b" ", lengths, b":", *parts, b")"))
-
-
 def _plain(tag: str) -> Encoder:
     prefix = tag.encode()
     return lambda value: b"%b%d:%b" % (prefix, len(text := repr(value).encode()), text)
@@ -110,21 +102,21 @@ def _float(value: float) -> bytes:
 
 
 def _items(tag: str) -> Encoder:
-    return lambda value: _tagged(tag, *map(encoded, value))
+    return lambda value: packed(tag, *[_ENCODERS[type(each)](each) for each in value])
 
 
 def _mapping(value: Mapping[Any, Any]) -> bytes:
-    pairs = sorted(_tagged("", encoded(key), encoded(each)) for key, each in value.items())
-    return _tagged("dict", *pairs)
+    pairs = sorted(packed("", encoded(key), encoded(each)) for key, each in value.items())
+    return packed("dict", *pairs)
 
 
 def _set(value: Any) -> bytes:
-    return _tagged(type(value).__name__, *sorted(map(encoded, value)))
+    return packed(type(value).__name__, *sorted(map(encoded, value)))
 
 
 @functools.lru_cache(maxsize=100)
 def _dtype(value: np.dtype[Any]) -> bytes:
-    return _tagged("dtype", value.name.encode(), b"" if value.isnative else value.str.encode())
+    return packed("dtype", value.name.encode(), b"" if value.isnative else value.str.encode())
 
 
 def name_of(kind: Any) -> str:
@@ -137,13 +129,13 @@ def _class(value: type) -> bytes:
     file = getattr(module, "__file__", None)
     if module is None or (file and kind_of_file(file) == "user"):
         raise UndecidedError(f"the class {name_of(value)}")
-    return _tagged("class", name_of(value).encode())
+    return packed("class", name_of(value).encode())
 
 
 def _ufunc(value: np.ufunc) -> bytes:
     if getattr(np, value.__name__, None) is not value:
         raise UndecidedError(f"the ufunc {value.__name__}, which is not NumPy's")
-    return _tagged("ufunc", value.__name__.encode())
+    return packed("ufunc", value.__name__.encode())
 
 
 def _array(value: Any) -> bytes:
@@ -151,22 +143,22 @@ def _array(value: Any) -> bytes:
         raise UndecidedError(f"a value of type {name_of(type(value))}")
     weak = bool(getattr(value, "weak_type", False))
     kind = "jax" if isinstance(value, jax.Array) else name_of(type(value))
-    return _tagged(kind, str(value.dtype).encode(), b"~" if weak else b"", content(words_of(value)))
+    return packed(kind, str(value.dtype).encode(), b"~" if weak else b"", content(words_of(value)))
 
 
 def _function(value: Callable[..., Any]) -> bytes:
-    return _tagged("function", encoded_function(value, encoded))
+    return packed("function", encoded_function(value, encoded))
 
 
 def _partial(value: functools.partial[Any]) -> bytes:
     parts = (value.func, value.args, value.keywords, kinds_of((value.args, value.keywords)))
-    return _tagged("partial", *map(encoded, parts))
+    return packed("partial", *map(encoded, parts))
 
 
 def _treedef(value: Any) -> bytes:
     data = value.node_data()
     node = b"*" if data is None and value.num_leaves else encoded(data)
-    return _tagged("tree", node, *map(_treedef, value.children()))
+    return packed("tree", node, *map(_treedef, value.children()))
 
 
 def _attributes(*names: str) -> Callable[[type], Encoder]:
@@ -174,17 +166,17 @@ def _attributes(*names: str) -> Callable[[type], Encoder]:
 
     def of_class(kind: type) -> Encoder:
         tag = name_of(kind)
-        return lambda value: _tagged(tag, *(encoded(getattr(value, name)) for name in names))
+        return lambda value: packed(tag, *(encoded(getattr(value, name)) for name in names))
 
     return of_class
 
 
 # Slots that JAX has added since 0.10, and how what all programs had before is encoded.
 _ADDED_SLOTS = {
-    ("JaxprEqnContext", "cur_layout_mode"): b"(jax._src.layout.LayoutMode 4:AUTO)",
-    ("JaxprEqnContext", "no_collectives"): b"(frozenset :)",
+    ("JaxprEqnContext", "cur_layout_mode"): packed("jax._src.layout.LayoutMode", b"AUTO"),
+    ("JaxprEqnContext", "no_collectives"): packed("frozenset"),
     ("ManualAxisType", "unreduced_kind"): b"n",
-    ("ShapedArray", "layout"): b"(jax._src.layout.AutoLayoutSingleton 10:AutoLayout)",
+    ("ShapedArray", "layout"): packed("jax._src.layout.AutoLayoutSingleton", b"AutoLayout"),
 }
 
 
@@ -207,8 +199,8 @@ def _slots(kind: type, told: Callable[[Any], Any] = lambda value: value) -> Enco
         parts = [encoded(told(getattr(value, name))) for name in always]
         for name, before in added.items():
             if before is not None and (now := encoded(getattr(value, name))) != before:
-                parts.append(_tagged(name, now))
-        return _tagged(tag, *parts)
+                parts.append(packed(name, now))
+        return packed(tag, *parts)
 
     return of_slots
 
@@ -243,18 +235,18 @@ def _fields(kind: type) -> Encoder:
 def _text(kind: type) -> Encoder:
     """Encode by the printed form, which has all of it."""
     tag = name_of(kind)
-    return lambda value: _tagged(tag, str(value).encode())
+    return lambda value: packed(tag, str(value).encode())
 
 
 def _device(kind: type) -> Encoder:
-    return lambda value: _tagged("device", value.platform.encode(), str(value.id).encode())
+    return lambda value: packed("device", value.platform.encode(), str(value.id).encode())
 
 
 def _mesh(kind: type) -> Encoder:
     def of_mesh(value: Any) -> bytes:
         devices = tuple(value.devices.flat)
         parts = (value.axis_names, value.devices.shape, value.axis_types, devices)
-        return _tagged("mesh", *map(encoded, parts))
+        return packed("mesh", *map(encoded, parts))
 
     return of_mesh
 
@@ -266,7 +258,7 @@ def _cores(kind: type) -> Encoder:
     def of_cores(value: Any) -> bytes:
         fields = [getattr(value, name) for name in names]
         told = [(f.shape, *f.flat) if isinstance(f, np.ndarray) else f for f in fields]
-        return _tagged(name_of(kind), *map(encoded, told))
+        return packed(name_of(kind), *map(encoded, told))
 
     return of_cores
 
@@ -284,7 +276,7 @@ def _exported(kind: type) -> Encoder:
         with mlir.make_ir_context() as context:
             serialized = value.mlir_module_serialized
             module = stablehlo.deserialize_portable_artifact(context, serialized)
-            return _tagged("exported", of_fields(value), number_module(module, ()).digest)
+            return packed("exported", of_fields(value), number_module(module, ()).digest)
 
     return of_exported
 
@@ -331,7 +323,7 @@ def _spec(value: Any) -> bytes:
     kind = getattr(value, "unreduced_kind", None)  # from 0.12 on; before, all were sums
     parts: tuple[Any, ...] = (value.partitions, value.unreduced, value.reduced)
     others = () if kind is None or kind.name == "sum" else (kind.name,)
-    return _tagged("spec", *map(encoded, (*parts, *others)))
+    return packed("spec", *map(encoded, (*parts, *others)))
 
 
 def _key(value: Any) -> bytes:
@@ -340,11 +332,11 @@ def _key(value: Any) -> bytes:
     for function in (generator.seed, generator.split, generator.random_bits, generator.fold_in):
         if not function.__module__.startswith("jax."):
             raise UndecidedError(f"keys of the generator {generator.name}, which is not JAX's")
-    return _tagged("key", str(value).encode())
+    return packed("key", str(value).encode())
 
 
 def _variables(value: Any) -> bytes:
-    return _tagged(name_of(type(value)), _mapping(getattr(value, "__dict__", {})))
+    return packed(name_of(type(value)), _mapping(getattr(value, "__dict__", {})))
 
 
 def _encoder_for(kind: type) -> Encoder:
@@ -352,8 +344,8 @@ def _encoder_for(kind: type) -> Encoder:
     if issubclass(kind, enum.Enum):
         tag = name_of(kind)
         if is_of_jax(kind):
-            return lambda value: _tagged(tag, value.name.encode())
-        return lambda value: _tagged(tag, value.name.encode(), encoded(value.value))
+            return lambda value: packed(tag, value.name.encode())
+        return lambda value: packed(tag, value.name.encode(), encoded(value.value))
     if issubclass(kind, np.dtype):
         return _dtype
     if issubclass(kind, type):
@@ -391,26 +383,34 @@ def _refused(what: str) -> Encoder:
     return refuse
 
 
-_ENCODERS: dict[type, Encoder] = {
-    type(None): lambda value: b"n",
-    bool: lambda value: b"t" if value else b"u",
-    int: lambda value: b"i%d;" % value,
-    float: _float,
-    complex: lambda value: b"c" + np.complex128(value).tobytes(),
-    str: _plain("s"),
-    bytes: _plain("b"),
-    type(Ellipsis): lambda value: b"...",
-    slice: lambda value: _tagged("slice", *map(encoded, (value.start, value.stop, value.step))),
-    tuple: _items("tuple"),
-    list: _items("list"),
-    dict: _mapping,
-    types.MappingProxyType: _mapping,
-    set: _set,
-    frozenset: _set,
-    functools.partial: _partial,
-    np.ufunc: _ufunc,
-    jax.tree_util.PyTreeDef: _treedef,
-}
+class _Encoders(dict[type, Encoder]):
+    def __missing__(self, kind: type) -> Encoder:
+        encoder = self[kind] = _encoder_for(kind)
+        return encoder
+
+
+_ENCODERS = _Encoders(
+    {
+        type(None): lambda value: b"n",
+        bool: lambda value: b"t" if value else b"u",
+        int: lambda value: b"i%d;" % value,
+        float: _float,
+        complex: lambda value: b"c" + np.complex128(value).tobytes(),
+        str: _plain("s"),
+        bytes: _plain("b"),
+        type(Ellipsis): lambda value: b"...",
+        slice: lambda value: packed("slice", *map(encoded, (value.start, value.stop, value.step))),
+        tuple: _items("tuple"),
+        list: _items("list"),
+        dict: _mapping,
+        types.MappingProxyType: _mapping,
+        set: _set,
+        frozenset: _set,
+        functools.partial: _partial,
+        np.ufunc: _ufunc,
+        jax.tree_util.PyTreeDef: _treedef,
+    }
+)
 
 
 @_once

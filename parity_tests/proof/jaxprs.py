@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from jax.extend import core
+from jax.extend.core import ClosedJaxpr, Literal
 
 from parity_tests.jaxpr.bodies import (
     HAVE_BODIES,
@@ -176,7 +176,7 @@ class _Walk:
         before = len(self.effects)
         for equation, outs in self.live(jaxpr, used).equations:
             operands = [
-                self.constant(atom.val, atom.aval) if isinstance(atom, core.Literal)
+                self.constant(atom.val, atom.aval) if isinstance(atom, Literal)
                 else values[atom]
                 for atom in equation.invars
             ]  # fmt: skip
@@ -184,7 +184,7 @@ class _Walk:
             values.update(zip(equation.outvars, results, strict=True))
         outputs = [
             _NONE if not is_used
-            else self.constant(atom.val, atom.aval) if isinstance(atom, core.Literal)
+            else self.constant(atom.val, atom.aval) if isinstance(atom, Literal)
             else values[atom]
             for atom, is_used in zip(jaxpr.outvars, used, strict=True)
         ]  # fmt: skip
@@ -270,7 +270,8 @@ class _Walk:
                 base = self._one(equation, own_params, bases, aval)
                 return [self._repeat(equation, replace(repeated, base=base, aval=aval))]
         has_bodies = name in COMBINES or name in STAND_ALONE
-        params = self._alone_of(equation, self._params_with_bodies if has_bodies else params_of)
+        params_of_it = self._params_with_bodies if has_bodies else params_of
+        params = self._alone_of(equation, params_of_it) if self.level else params_of_it(equation)
         return self._made(equation, params, operands)
 
     def _foreign(self, equation: Any, operands: list[Number]) -> list[Number]:
@@ -344,7 +345,7 @@ class _Walk:
             if is_body(params.get(body)) and (held := params.pop(consts, ())):
                 if len(held) != len(inner(params[body]).constvars):
                     raise UndecidedError("a body whose constants are no constvars")
-                params[body] = core.ClosedJaxpr(inner(params[body]), list(held))
+                params[body] = ClosedJaxpr(inner(params[body]), list(held))
         if not equation.effects and any(
             type(atom.aval).__name__ == "AbstractRef" for atom in equation.invars
         ):

@@ -144,7 +144,7 @@ def live(jaxpr: Any, used: Used) -> Live:
     kept = []
     for equation in reversed(jaxpr.eqns):
         outs = tuple([id(var) in needed for var in equation.outvars])
-        if any(outs) or is_effectful(equation):
+        if True in outs or is_effectful(equation):
             kept.append((equation, outs))
             needed.update(map(id, equation.invars))
     return Live(tuple(reversed(kept)), tuple([id(var) in needed for var in jaxpr.invars]))

@@ -183,9 +183,12 @@ def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[by
 
     `params` are others in the place of its own. Raises `UndecidedError`.
     """
-    primitive, made = equation.primitive.name, [digest_of_type(equation.ctx)]
+    made = [digest_of_type(equation.ctx)]
+    if not (params := equation.params if params is None else params):
+        return made
+    primitive = equation.primitive.name
     left_out = LEFT_OUT.get(primitive, frozenset())
-    for name, value in sorted((equation.params if params is None else params).items()):
+    for name, value in sorted(params.items()):
         if name in left_out:
             continue
         try:
