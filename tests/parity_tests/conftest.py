@@ -37,7 +37,7 @@ def told(faults_file, tmp_path_factory) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "progress.json").exists():
             steps: list[tuple[int, int, str]] = []
-            options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=8.0)
+            options = CampaignOptions(sides=("jax-legacy", "jax-simplified"), timeout=5.0)
             found = run.run([str(faults_file)], options, progress=lambda *step: steps.append(step))
             (folder / "faults.json").write_text(json_file.render(found), "utf-8")
             (folder / "progress.json").write_text(json.dumps(steps))

@@ -48,7 +48,7 @@ def test_a_program_that_takes_its_task_along_is_lost_alone(writer, tasks, tmp_pa
 
 
 def test_a_task_that_hangs_is_given_up(writer, tasks, tmp_path, monkeypatch):
-    monkeypatch.setattr(task_process, "START_SECONDS", 1.0)
+    monkeypatch.setattr(task_process, "START_SECONDS", 0.4)
     names = ["hangs", "second"]
     with writer(names) as plan:
         run_tasks(plan, tasks(names, attempts=2, timeout=0.3), runner(tmp_path))

@@ -19,7 +19,7 @@ SIDES = ("legacy", "jax-legacy", "jax-simplified")
 
 @pytest.fixture(scope="module")
 def campaign():
-    options = CampaignOptions(sides=SIDES, steady_calls=0, timeout=8, memory_limit=700 * 2**20)
+    options = CampaignOptions(sides=SIDES, steady_calls=0, timeout=5, memory_limit=700 * 2**20)
     return run.run([str(FILE)], options)
 
 
@@ -34,7 +34,7 @@ FAILURES = {
     "ends_at_once": "crash in trace: exit status 6: the process ended",
     "aborts": "crash in trace: signal SIGABRT: the process ended",
     "takes_memory": "memory in trace: MemoryLimit: ",
-    "hangs": "timeout in trace: TimeLimit: no result in 8 seconds",
+    "hangs": "timeout in trace: TimeLimit: no result in 5 seconds",
 }
 
 

@@ -85,7 +85,7 @@ def test_warm_sides_survive_what_programs_do_to_them(faults_file, good_file, tmp
         [found] = [each for each in symptoms(judged.judgement, judged.evidence) if each.fails]
         return found
 
-    with warm_pair("jax-legacy", "jax-simplified", tmp_path, Limits(8.0)) as pair:
+    with warm_pair("jax-legacy", "jax-simplified", tmp_path, Limits(5.0)) as pair:
         crashed = shown("exits")
         assert "jax-legacy: works; jax-simplified: crash in trace: exit status 7" in crashed.kind
         assert crashed.fails == (("jax-simplified", ""),)

@@ -192,7 +192,7 @@ def test_a_signal_is_named(rows):
 def test_a_program_that_hangs_meets_its_time_limit(rows):
     found = failure(rows["hangs"], "jax-simplified")
     assert (found.kind, found.stage) == ("timeout", "trace")
-    assert found.message == "no result in 8 seconds"
+    assert found.message == "no result in 5 seconds"
 
 
 def test_programs_after_a_crash_still_run(rows):
@@ -251,7 +251,7 @@ def test_progress_is_told_of_every_step(faults, progress):
     assert {of for _, of, _ in measured} == {total}
     texts = [text for _, _, text in progress[len(measured) :]]
     assert {f"judging {row.name}" for row in faults.programs} <= set(texts)
-    assert "judging other_value: in double precision, at most 8 s" in texts
+    assert "judging other_value: in double precision, at most 5 s" in texts
     assert any(text.startswith("run again on jax-legacy and jax-simplified (") for text in texts)
     assert "run again: jax-legacy: other_value" in texts
     assert "" not in texts
