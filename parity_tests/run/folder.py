@@ -25,6 +25,7 @@ from parity_tests.processes.protocol import Listed, Listing, as_bytes, to_json, 
 from parity_tests.processes.side_environment import CACHE_OFF, environment_of
 from parity_tests.processes.side_runs import was_killed
 from parity_tests.run.options import CampaignOptions, side_with_hazards
+from parity_tests.targets import digest_of
 from reports.rows import SCHEMA_VERSION, Row
 
 # Others of CONSTPARITY_* are folders of this machine, or secret.
@@ -37,9 +38,18 @@ _VARIABLES = (
 _NONE_OF_THEM = "JAX_COMPILATION_CACHE"  # a folder of this machine, and no side reads it
 
 
+_MAY_NAME_A_FILE = "XLA_FLAGS"  # which has the flags, where it does not begin with one
+
+
 def variables_of_figures() -> dict[str, str]:
-    """Return the environment variables that figures depend on, by name."""
+    """Return the environment variables that figures depend on, by name.
+
+    A file of flags is its name and the digest of what it holds.
+    """
     environment = environment_of("jax-legacy")  # without what is set for every process anyway
+    flags = environment.get(_MAY_NAME_A_FILE, "").strip()
+    if flags and not flags.startswith("-") and (held := digest_of(Path(flags))):
+        environment[_MAY_NAME_A_FILE] = f"{flags} (SHA-256 {held})"
     return {
         name: value
         for name, value in environment.items()

@@ -7,7 +7,7 @@ from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run import run
 from parity_tests.run.collection import Collected
 from parity_tests.run.context import Context
-from parity_tests.run.only_changed import may_be_taken_over, unchanged_since
+from parity_tests.run.only_changed import may_be_taken_over, settings_of, unchanged_since
 from parity_tests.run.options import CampaignOptions
 from reports.output import json_file
 from reports.rows import DriftAttribution, FlipReason
@@ -161,11 +161,15 @@ def test_a_row_that_was_taken_over_is_taken_over_again_from_where_it_was_measure
     assert again.programs[0].taken_from == before.created
 
 
+def options_of(**options):
+    return CampaignOptions(**{"sides": SIDES, "steady_calls": 0, **options})
+
+
 def said_of(path, campaign, **options):
     """What is announced where no program is there any more."""
     said = []
     listing = Listing(programs=(), environment=campaign.environment)
-    options = CampaignOptions(**{"sides": SIDES, "steady_calls": 0, **options})
+    options = options_of(**options)
     context = Context(Collected(listing), options, path.parent / "folder", announce=said.append)
     assert unchanged_since(path, context) == {}
     return said
@@ -214,6 +218,20 @@ def test_variables_that_jax_xla_and_the_engine_read_are_settings(kept, monkeypat
     assert said_of(path, campaign) == [
         f"nothing is taken over from {path}: it was measured otherwise: {name} unset and {value}"
     ]
+
+
+def test_flags_of_xla_in_a_file_are_settings_by_what_it_holds(kept, tmp_path, monkeypatch):
+    _, campaign = kept
+    flags = tmp_path / "flags"
+    flags.write_text("--xla_cpu_enable_fast_math=true")
+    monkeypatch.setenv("XLA_FLAGS", str(flags))
+    since = campaign.model_copy(update={"settings": settings_of(options_of())})
+    (tmp_path / "kept.json").write_text(json_file.render(since))
+    [unchanged] = said_of(tmp_path / "kept.json", campaign)
+    assert unchanged.startswith("0 of 0 programs unchanged since")
+    flags.write_text("--xla_cpu_enable_fast_math=false")
+    [changed] = said_of(tmp_path / "kept.json", campaign)
+    assert f"it was measured otherwise: XLA_FLAGS {flags} (SHA-256 " in changed
 
 
 def reason(kind, outcome, where=""):
