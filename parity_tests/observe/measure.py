@@ -30,7 +30,12 @@ from parity_tests.observe.failures import attempt
 from parity_tests.observe.jit_on_side import expanded_on_leaves, jitted_on, staged_alone
 from parity_tests.observe.ledger import ledger, with_written
 from parity_tests.observe.not_here import NotHereError, is_for_an_abstract_mesh, not_here
-from parity_tests.observe.numbers import numbers_of, traced_for_here, with_modules
+from parity_tests.observe.numbers import (
+    numbers_of,
+    placement_of,
+    traced_for_here,
+    with_modules,
+)
 from parity_tests.observe.observation_row import described, observation_of
 from parity_tests.observe.proof_of_side import is_in_form
 from parity_tests.observe.reads.backend import reads_in_traces
@@ -176,6 +181,7 @@ def number(
                         read = [*reads, *backend_read_before(program.target)]
                         numbers = traced_for_here(numbers, read)
             calls = as_written.of_calls(made, facts, may_count=bool(compiled_in_trace))
+            placement = placement_of(made, facts.captured)
     except Exception as error:  # noqa: BLE001 - as in `measure`
         return _failed(name, side, error, clock.current)
     return Observation(
@@ -188,7 +194,7 @@ def number(
             captured_arrays=len(facts.captured),
             captured_bytes=facts.captured_bytes,
         ),
-        numbers=numbers.model_copy(update=calls),
+        numbers=numbers.model_copy(update={**calls, "placement": placement}),
         arguments=arguments,
     )
 
@@ -257,7 +263,8 @@ def _measure(
     may_count = bool(compiled_in_trace)
     with clock("number"):
         calls = as_written.of_calls(lowered, counted.facts, may_count=may_count)
-        numbers = with_modules(numbers_of(lowered), lowered).model_copy(update=calls)
+        told = {**calls, "placement": placement_of(lowered, counted.facts.captured)}
+        numbers = with_modules(numbers_of(lowered), lowered).model_copy(update=told)
         if why := not_here(lowered):
             raise NotHereError(why, numbers)
     compiled = stages.compile_program(lowered, peaks)

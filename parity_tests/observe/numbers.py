@@ -14,6 +14,7 @@ from parity_tests.evidence.found import NumberedStep
 from parity_tests.exception_texts import named, without_ids
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
+from parity_tests.jaxpr.captured import CapturedValue, is_gone, words_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
 from parity_tests.observe.reads.recorder import Site
 from parity_tests.observe.result_types import digest_of_tree, types_of
@@ -76,6 +77,22 @@ def with_modules(numbers: Numbers, lowered: Lowered, platforms: Sequence[str] = 
     made = {each: partial(_number_lowered, lowered, each) for each in ("", *platforms)}
     modules = {name: _row(make, options) for name, make in made.items()}
     return numbers.model_copy(update={"modules": modules})
+
+
+def placement_of(made: Traced, captured: Sequence[CapturedValue]) -> str:
+    """Return the digest of the devices that a program runs on and of where its captured arrays lie.
+
+    Both forms of a program may differ in it. It is "" where nothing is lowered.
+
+    Example::
+
+        placement_of(lowered, lowered.facts.captured)
+    """
+    if not isinstance(made, Lowered):
+        return ""
+    there = [words_of(each.value) for each in captured if not is_gone(each.value)]
+    lies = [str(getattr(each, "format", "NumPy")) for each in there]  # devices, memory, layout
+    return number("placement", str(devices_of(made.lowered)), *lies).hex()
 
 
 def traced_for_here(numbers: Numbers, reads: Sequence[Site]) -> Numbers:

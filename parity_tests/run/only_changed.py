@@ -174,6 +174,7 @@ def _is_same(kept: Observation, found: Observation) -> bool:
         and kept.measured_with == found.measured_with
         and one.types == two.types
         and one.tree == two.tree
+        and one.placement == two.placement
         and one.jaxpr.digest == two.jaxpr.digest
         and one.modules[""].digest == two.modules[""].digest
     )

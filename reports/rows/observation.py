@@ -239,6 +239,7 @@ class Numbers(Row):
     tree: str = ""  # the digest of that tree with the functions and objects that it holds
     tree_undecided: str = ""  # what in the tree has no rule
     modules: dict[str, ProgramNumber] = Field(default_factory=dict)
+    placement: str = ""  # the digest of its devices and of where its captured arrays lie
     is_one_jit: bool = True
     calls_may_differ: bool = False
 

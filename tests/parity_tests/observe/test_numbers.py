@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.experimental import pallas as pl
+from jax.experimental.layout import Format, Layout
 
 from parity_tests.experiments.variants import Variants
 from parity_tests.judge.proofs import claims_of

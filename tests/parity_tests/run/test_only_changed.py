@@ -16,10 +16,13 @@ SIDES = ("jax-legacy", "jax-simplified")
 PROGRAMS = """
 import jax, jax.numpy as jnp, numpy as np
 from functools import partial
+from jax.experimental.layout import Format, Layout
 from parity_tests import program
 
 X = np.ones(64, np.float32)
 HELD = jnp.arange(64.0)
+HERE = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+LAID = jax.device_put(np.ones((64, 64), np.float32), Format(Layout({layout}), HERE))
 
 @program(args=(X,))
 def unchanged(x):
@@ -44,6 +47,10 @@ def other_operation(x):
 @program(args=(X,))
 def other_hazard(x):
     return x * np.arange(64, dtype=np.float32) * {hazard}
+
+@program(args=(jax.device_put(X, jax.devices()[0]),))
+def other_layout(x):
+    return x + LAID[0]
 
 @program(args=(X,))
 def other_function(x):
@@ -88,6 +95,7 @@ def written(folder, **given):
     file = folder / "model.py"
     known = {
         "name": "renamed", "factor": 2.0, "fun": "sin", "hazard": 1.0, "variable": "OF_MY_OWN",
+        "layout": (0, 1),
     } | given  # fmt: skip
     file.write_text(PROGRAMS.format(**known))
     (folder / "sets.py").write_text(SETS.format(**known))
@@ -108,7 +116,7 @@ def later(kept):
     path, _ = kept
     changed = {
         "name": "new_name", "factor": 3.0, "fun": "cos", "hazard": "np.ones(64, np.float32)",
-        "variable": "XLA_FLAGS",
+        "variable": "XLA_FLAGS", "layout": (1, 0),
     }  # fmt: skip
     result, said = run_on(written(path.parent, **changed), only_changed=path)
     (path.parent / "later.json").write_text(json_file.render(result))
@@ -125,15 +133,16 @@ def test_what_changed_in_its_numbers_values_or_hazards_runs_and_the_rest_is_take
         "other_argument": "",
         "other_operation": "",
         "other_hazard": "",
+        "other_layout": "",
         "other_function": "",
         "several_jits": "",
         "calls_back": "",
         "sets_at_import": "",
     }
     assert after.programs[-1].verdict == "could not compare"
-    assert said == [f"1 of 10 programs unchanged since {created} ({path})"]
+    assert said == [f"1 of 11 programs unchanged since {created} ({path})"]
     assert after.provenance == (
-        f"the verdicts of 1 of 10 programs were taken over: they are unchanged since {created}; "
+        f"the verdicts of 1 of 11 programs were taken over: they are unchanged since {created}; "
         "their times were not measured",
     )
 
@@ -147,14 +156,14 @@ def test_a_verdict_is_taken_over_whole_but_for_times_and_lines_of_a_file_that_ch
     assert now.flip.outcome == then.flip.outcome
     assert now.digest != then.digest
     assert [each.times for each in now.observations] == [None, None]
-    assert {array.line for each in then.observations for array in each.ledger} == {11}
+    assert {array.line for each in then.observations for array in each.ledger} == {14}
     assert {array.line for each in now.observations for array in each.ledger} == {0}
 
 
 def test_a_row_that_was_taken_over_is_taken_over_again_from_where_it_was_measured(kept, later):
     (_, before), (path, after, _) = kept, later
     again, said = run_on(path.parent / "model.py", only_changed=path)
-    assert said == [f"7 of 10 programs unchanged since {after.created} ({path})"]
+    assert said == [f"8 of 11 programs unchanged since {after.created} ({path})"]
     assert {row.name: row.taken_from for row in again.programs} == {
         row.name: row.taken_from or after.created for row in after.programs
     } | {"several_jits": "", "calls_back": "", "sets_at_import": ""}
