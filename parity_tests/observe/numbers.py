@@ -35,6 +35,7 @@ _SETTINGS = (
 _UNLESS_SET = {
     "jax_compiler_enable_remat_pass": "True",
     "jax_debug_infs": "False",
+    "jax_debug_key_reuse": "False",
     "jax_debug_nans": "False",
     "jax_default_device": "None",
     "jax_disable_most_optimizations": "False",
@@ -42,6 +43,7 @@ _UNLESS_SET = {
     "jax_exec_time_optimization_effort": "0.0",
     "jax_memory_fitting_effort": "0.0",
     "jax_memory_fitting_level": "O2",
+    "jax_no_execution": "False",
     "jax_optimization_level": "UNKNOWN",
     "jax_transfer_guard_device_to_device": "None",
     "jax_transfer_guard_device_to_host": "None",

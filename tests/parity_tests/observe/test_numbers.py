@@ -85,6 +85,7 @@ def test_where_one_form_alone_can_be_lowered_for_a_platform_equal_jaxprs_prove_n
 @pytest.mark.parametrize(
     ("name", "value"),
     [
+        ("jax_debug_key_reuse", True),
         ("jax_debug_nans", True),
         ("jax_default_matmul_precision", "highest"),
         ("jax_disable_most_optimizations", True),
@@ -106,6 +107,40 @@ def test_settings_are_in_both_numbers_whether_a_program_runs_or_not(name, value)
         jax.config.update(name, before)
     assert numbered == measured
     assert not {*numbered} & {*plain}
+
+
+def test_whether_jax_may_run_anything_is_in_the_numbers():
+    mark = Mark((np.ones(64, np.float32),), {}, None, ())
+    doubled = Program("p", "p", "p.py:1", "", lambda x: x * 2, mark)
+
+    def digest():
+        return measure.number(doubled, "jax-legacy").numbers.jaxpr.digest
+
+    plain = digest()
+    jax.config.update("jax_no_execution", True)
+    try:
+        assert digest() != plain
+    finally:
+        jax.config.update("jax_no_execution", False)
+
+
+def test_devices_and_layouts_of_captured_arrays_are_the_placement_of_a_program():
+    def numbered(device, layout):
+        held = jax.device_put(
+            np.ones((3, 3), np.float32),
+            Format(Layout(layout), jax.sharding.SingleDeviceSharding(jax.devices()[device])),
+        )
+        x = jax.device_put(held[0], jax.devices()[device])
+        target = Program("p", "p", "p.py:1", "", lambda x: x @ held, Mark((x,), {}, None, ()))
+        numbers = measure.number(target, "jax-legacy").numbers
+        assert numbers == measure.measure(target, "jax-legacy").observation.numbers
+        return numbers
+
+    here = numbered(0, (0, 1))
+    assert here == numbered(0, (0, 1))
+    for other in (numbered(1, (0, 1)), numbered(0, (1, 0))):
+        assert other.modules[""].digest == here.modules[""].digest
+        assert other.placement != here.placement
 
 
 def test_settings_as_jax_has_them_say_nothing(monkeypatch):
