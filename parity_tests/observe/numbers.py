@@ -207,6 +207,7 @@ def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNum
         effects=len(found.effects),
         callbacks=found.callbacks,
         writers=found.writers,
+        is_native=found.is_native,
     )
 
 

@@ -95,6 +95,7 @@ def _numbered(closed: Any, *, expands: bool) -> Numbered:
         bodies=walk.bodies,
         by_calls=b"" if expands else digest,
         writers=sum(map(may_write, callbacks)),
+        is_native=walk.is_native or any(each.name == "ffi_call" for each in steps),
     )
 
 
@@ -146,6 +147,7 @@ class _Walk:
     steps: dict[Number, Step] = field(default_factory=dict)
     constants: set[Number] = field(default_factory=set)
     bodies: int = 0
+    is_native: bool = False  # by a primitive that is not JAX's
     level: int = 0
     depth: int = 0
     _results: dict[Any, tuple[Any, list[Number]]] = field(default_factory=dict)
@@ -276,7 +278,9 @@ class _Walk:
 
     def _foreign(self, equation: Any, operands: list[Number]) -> list[Number]:
         """Return the numbers of an equation whose primitive is not JAX's: it is its module."""
-        params = [digest_of_type(equation.ctx), self._alone_of(equation, lowered_alone)]
+        found = self._alone_of(equation, lowered_alone)
+        self.is_native |= any(each.name == "stablehlo.custom_call" for each in found.steps)
+        params = [digest_of_type(equation.ctx), found.digest]
         return self._made(equation, params, operands)
 
     def _alone_of(self, equation: Any, make: Callable[[Any], Any]) -> Any:

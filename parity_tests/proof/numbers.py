@@ -63,7 +63,7 @@ class Numbered:
     loops and branches. `by_calls` is the digest with calls that are not expanded; b"" where the
     program is not much larger than it is written. `callbacks` counts the calls of Python functions
     of a module, whose digest has them by their places alone; `writers` those of a jaxpr that may
-    write to a NumPy array.
+    write to a NumPy array; one that `is_native` calls functions that it has the names of.
     """
 
     digest: Number
@@ -75,3 +75,4 @@ class Numbered:
     by_calls: Number = b""
     callbacks: int = 0
     writers: int = 0
+    is_native: bool = False

@@ -23,7 +23,7 @@ from parity_tests.jax_internals import const_args, lowering_rules
 from parity_tests.proof.encodings import digest_of_type, encoded
 from parity_tests.proof.functions import kinds_of
 from parity_tests.proof.modules import number_module
-from parity_tests.proof.numbers import Number, UndecidedError, number
+from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
 
 # Primitives that do no more than call their body (jax 0.8 to 0.12.0.1).
 PLAIN_CALLS = frozenset(
@@ -95,8 +95,8 @@ def is_of_jax(primitive: Any) -> bool:
 _jit = jax.jit  # a program may put another function in its place
 
 
-def lowered_alone(equation: Any) -> Number:
-    """Return the number of what JAX lowers an equation to by itself, on all platforms.
+def lowered_alone(equation: Any) -> Numbered:
+    """Return the numbers of what JAX lowers an equation to by itself, on all platforms.
 
     Of a primitive that is not JAX's, name and params need not say what it does; its module does.
     Raises `UndecidedError`.
@@ -117,7 +117,7 @@ def lowered_alone(equation: Any) -> Number:
     found = number_module(lowered.compiler_ir(), const_args(lowered))
     if found.callbacks:
         raise UndecidedError(f"{what} calls Python functions")
-    return found.digest
+    return found
 
 
 def expanded_alone(equation: Any) -> Any:

@@ -120,8 +120,8 @@ def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
     """Say whether the verdict of a row may be that of an unchanged program.
 
     A program that failed met perhaps a limit, as did a search that found no cause of its drift, and
-    one that does not repeat itself had bad luck. One that calls Python back reads what no number
-    has: a file, a variable of the environment.
+    one that does not repeat itself had bad luck. One that calls Python back, or a library, reads
+    what no number has: a file, a variable of the environment.
 
     Example::
 
@@ -148,7 +148,8 @@ def _is_numbered(observation: Observation) -> bool:
         return False
     if not all(each.sha256 for each in observation.arguments):  # nobody knows what they hold
         return False
-    if found.modules[""].callbacks:  # nobody knows which files and variables they read
+    # Nobody knows which files and variables these read, nor what a library has under a name.
+    if found.modules[""].callbacks or found.jaxpr.is_native:
         return False
     return not (found.tree_undecided or found.jaxpr.undecided or found.modules[""].undecided)
 

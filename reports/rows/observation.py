@@ -224,6 +224,8 @@ class ProgramNumber(Row):
     effects: int = 0
     callbacks: int = 0  # calls of Python functions, of which the digest has the places alone
     writers: int = 0  # of a jaxpr: calls of Python functions that may write to a NumPy array
+    # Of a jaxpr: it calls functions that are neither Python's nor JAX's, as by `jax.ffi`.
+    is_native: bool = False
 
 
 class Numbers(Row):

@@ -515,6 +515,18 @@ def test_a_primitive_whose_module_does_not_say_what_it_does_is_undecided(rule, w
         digest(primitive(rule).bind, X)
 
 
+def test_a_jaxpr_tells_whether_it_calls_functions_by_their_names_alone():
+    call = jax.ffi.ffi_call("of_a_library", jax.ShapeDtypeStruct(X.shape, X.dtype))
+
+    def is_native(fun):
+        return number_jaxpr(jax.make_jaxpr(fun)(X)).is_native
+
+    assert is_native(lambda x: lax.fori_loop(0, 3, lambda i, c: call(c), x))
+    assert is_native(primitive(call).bind)
+    assert not is_native(lambda x: jnp.linalg.qr(jnp.outer(x, x))[0])
+    assert not is_native(_BY_TWO.bind)
+
+
 def test_a_primitive_that_another_platform_does_otherwise_is_undecided():
     found = primitive(lambda x: x * 2)
     mlir.register_lowering(found, mlir.lower_fun(jnp.sin, multiple_results=False), platform="cuda")

@@ -311,6 +311,19 @@ def test_a_program_that_was_called_before_runs_again(kept):
     assert not may_be_taken_over(row.model_copy(update={"observations": tuple(before)}), program)
 
 
+def test_a_program_that_calls_a_library_runs_again(kept):
+    """The library may be another one that has the same names."""
+    _, campaign = kept
+    row = campaign.programs[0]
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=row.digest)
+    numbers = row.observations[0].numbers
+    native = numbers.model_copy(
+        update={"jaxpr": numbers.jaxpr.model_copy(update={"is_native": True})}
+    )
+    calling = [each.model_copy(update={"numbers": native}) for each in row.observations]
+    assert not may_be_taken_over(row.model_copy(update={"observations": tuple(calling)}), program)
+
+
 @pytest.mark.parametrize("option", [["--save", "b.json"], ["--store", "b.db"], ["--resume", "b"]])
 def test_an_option_that_needs_arrays_or_times_is_refused(option, capsys, kept):
     path, _ = kept
