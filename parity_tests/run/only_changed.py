@@ -7,7 +7,7 @@ rests on one runs again, as does one whose verdict tells lines of a file that ha
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import reports
@@ -20,6 +20,7 @@ from parity_tests.run.folder import setup_of
 from parity_tests.run.late_settings import module_of, modules_maybe_late
 from parity_tests.run.options import CampaignOptions, side_with_hazards
 from parity_tests.run.provenance import differing, other_settings
+from parity_tests.targets import digest_of
 from reports.rows import Campaign, Environment, Observation, ProgramRow, Side
 from reports.views.texts import counted
 
@@ -56,9 +57,13 @@ def unchanged_since(kept: Path, context: Context) -> dict[str, ProgramRow]:
         context.announce(f"nothing is taken over from {kept}: {other}")
         return {}
     before = {row.name: row for row in campaign.programs}
+    today = sources_of(campaign.programs)
+    moved = {
+        file for file, digest in today.items() if not digest or digest != campaign.sources.get(file)
+    }
     jobs = [
         job for job in context.collected.jobs
-        if job.name in before and may_be_taken_over(before[job.name], programs[job.number])
+        if job.name in before and may_be_taken_over(before[job.name], programs[job.number], moved)
     ]  # fmt: skip
     detects = side_with_hazards(options)
     how = setup_of(options).model_copy(update={"proves": True, "hazards_on": detects})
@@ -74,7 +79,8 @@ def unchanged_since(kept: Path, context: Context) -> dict[str, ProgramRow]:
         }
         row, program = before[job.name], programs[job.number]
         if module_of(job.target) not in late and _is_unchanged(row, sides, detects):
-            taken[job.name] = _taken_over(row, program, row.taken_from or campaign.created)
+            since = row.taken_from or campaign.created
+            taken[job.name] = _taken_over(row, program, moved, since)
     whole = counted(len(programs), "program")
     context.announce(f"{len(taken):,} of {whole} unchanged since {campaign.created} ({kept})")
     return taken
@@ -98,9 +104,26 @@ def with_rows(campaign: Campaign, taken: Mapping[str, ProgramRow], whole: Collec
     return campaign.model_copy(
         update={
             "programs": tuple(rows[each.name] for each in whole.programs if each.name in rows),
+            "sources": sources_of(tuple(rows.values())),
             "provenance": (*campaign.provenance, said) if taken else campaign.provenance,
         }
     )
+
+
+def sources_of(rows: Sequence[ProgramRow]) -> dict[str, str]:
+    """Return the digests of the files whose lines rows tell; "" where a file is not there.
+
+    Example::
+
+        sources_of(campaign.programs) == {"model.py": "9f86d0..."}
+    """
+    told = dict.fromkeys(file for row in rows for file in _files_told(row))
+    return {file: digest_of(Path(file)) for file in told}
+
+
+def _files_told(row: ProgramRow) -> Iterator[str]:
+    arrays = (array.file for each in row.observations for array in each.ledger)
+    yield from filter(None, [*(each.file for each in row.drift), *arrays])
 
 
 def _measured_otherwise(kept: Campaign, environment: Environment, options: CampaignOptions) -> str:
@@ -116,8 +139,12 @@ def _measured_otherwise(kept: Campaign, environment: Environment, options: Campa
     return f"it was measured otherwise: {'; '.join(apart)}" if apart else ""
 
 
-def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
+def may_be_taken_over(
+    row: ProgramRow, program: Listed, moved: Collection[str] = frozenset()
+) -> bool:
     """Say whether the verdict of a row may be that of an unchanged program.
+
+    Lines of the files that have `moved` are others now, perhaps.
 
     A program that failed met perhaps a limit, as did a search that found no cause of its drift, and
     one that does not repeat itself had bad luck. One that calls Python back, or a library, reads
@@ -139,7 +166,8 @@ def may_be_taken_over(row: ProgramRow, program: Listed) -> bool:
     if any(each.kind == "time" and each.outcome != "safe" for each in told):
         return False
     has_places = row.drift or any(each.where for each in told)
-    return not has_places or (bool(row.digest) and row.digest == program.digest)
+    is_same = bool(row.digest) and row.digest == program.digest
+    return not has_places or (is_same and not any(file in moved for file in _files_told(row)))
 
 
 def _is_numbered(observation: Observation) -> bool:
@@ -181,10 +209,9 @@ def _is_same(kept: Observation, found: Observation) -> bool:
     )
 
 
-def _taken_over(row: ProgramRow, program: Listed, since: str) -> ProgramRow:
+def _taken_over(row: ProgramRow, program: Listed, moved: Collection[str], since: str) -> ProgramRow:
     """Return a row without its times, as the program is found now."""
     assert row.flip is not None
-    has_moved = row.digest != program.digest
     reasons = tuple(each for each in row.flip.reasons if each.kind not in ("time", "gain"))
     return row.model_copy(
         update={
@@ -193,7 +220,7 @@ def _taken_over(row: ProgramRow, program: Listed, since: str) -> ProgramRow:
             "digest": program.digest,
             "summary": program.summary,
             "tags": program.tags,
-            "observations": tuple(_untimed(each, has_moved) for each in row.observations),
+            "observations": tuple(_untimed(each, moved) for each in row.observations),
             "time_samples": (),
             "times": (),
             "flip": row.flip.model_copy(update={"reasons": reasons}),
@@ -202,10 +229,11 @@ def _taken_over(row: ProgramRow, program: Listed, since: str) -> ProgramRow:
     )
 
 
-def _untimed(observation: Observation, has_moved: bool) -> Observation:
-    """Return an observation without times; its lines are not known where the file has changed."""
-    ledger = observation.ledger
-    if has_moved:
-        unknown = {"file": "", "line": 0, "code": ""}
-        ledger = tuple(each.model_copy(update=unknown) for each in ledger)
+def _untimed(observation: Observation, moved: Collection[str]) -> Observation:
+    """Return an observation without times; its lines are not known where a file has changed."""
+    unknown = {"file": "", "line": 0, "code": ""}
+    ledger = tuple(
+        each.model_copy(update=unknown) if each.file in moved else each
+        for each in observation.ledger
+    )
     return observation.model_copy(update={"times": None, "host_memory": None, "ledger": ledger})

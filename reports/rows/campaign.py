@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Self
 
-from pydantic import computed_field, model_validator
+from pydantic import Field, computed_field, model_validator
 
 from reports.rows.comparison import Growth
 from reports.rows.experiments import Sweep
@@ -35,6 +35,8 @@ class Campaign(Row):
     files_measured: tuple[str, ...] = ()
     # The options and variables that verdicts depend on; None in reports older than this field.
     settings: dict[str, str] | None = None
+    # SHA-256 of the files whose lines are told; empty in reports older than this field.
+    sources: dict[str, str] = Field(default_factory=dict)
     sides: tuple[Side, ...]
     programs: tuple[ProgramRow, ...]
     growth: tuple[Growth, ...] = ()  # of programs with sizes, where times were taken in rounds

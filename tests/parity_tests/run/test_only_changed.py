@@ -1,5 +1,7 @@
 """Verdicts of unchanged programs are taken over from a kept result, and those of no others."""
 
+import os
+
 import pytest
 
 from parity_tests.cli import app
@@ -267,6 +269,52 @@ def test_a_verdict_that_rests_on_a_time_or_tells_lines_that_may_have_moved_is_fo
     program = Listed(name=row.name, target=row.target, source=row.source, digest=digest)
     known = row.model_copy(update={"flip": flip, "digest": "same"})
     assert may_be_taken_over(known, program) == is_taken
+
+
+HELPED = """
+import jax.numpy as jnp
+from parity_tests import program
+from {name} import helped
+
+by_helper = program(args=(jnp.ones(64),))(lambda x: helped(x))
+"""
+HELPER = """import jax.numpy as jnp
+HELD = jnp.arange(64.0)
+def helped(x):
+    return jnp.sin(x) * HELD
+"""
+
+
+def test_lines_of_another_file_than_the_program_s_are_not_told_once_that_file_has_changed(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    model, helper = tmp_path / "helped_model.py", tmp_path / "their_helper.py"
+    model.write_text(HELPED.format(name=helper.stem))
+    helper.write_text(HELPER)
+    (tmp_path / "kept.json").write_text(json_file.render(run.run([str(model)], options_of())))
+
+    def lines_taken_over():
+        options = options_of(only_changed=tmp_path / "kept.json")
+        [row] = run.run([str(model)], options).programs
+        assert row.taken_from
+        return {(array.file, array.line) for each in row.observations for array in each.ledger}
+
+    assert lines_taken_over() == {(str(helper), 4)}
+    helper.write_text(f"# A line more.\n{HELPER}")
+    assert lines_taken_over() == {("", 0)}
+
+
+def test_a_drift_that_is_told_by_a_line_of_a_file_that_has_changed_is_found_anew(kept):
+    _, campaign = kept
+    row = campaign.programs[0]
+    drift = DriftAttribution(
+        left=SIDES[0], right=SIDES[1], cause="constant folding", evidence="", file="helper.py"
+    )
+    told = row.model_copy(update={"drift": (drift,)})
+    program = Listed(name=row.name, target=row.target, source=row.source, digest=row.digest)
+    assert may_be_taken_over(told, program, {"other.py"})
+    assert not may_be_taken_over(told, program, {"helper.py"})
 
 
 @pytest.mark.parametrize(
