@@ -348,8 +348,8 @@ def whole_of(
         whole_of(plan, plan.programs, {"models": Path("specs")})
     """
     what = [
-        " ".join((each.label, each.found.python, each.found.jax, each.found.constparity))
-        for each in plan.environments
+        " ".join((label, each.python, each.jax, each.jaxlib, each.backend, each.constparity))
+        for label, each in ((own.label, own.found) for own in plan.environments)
     ]
     what += [file for each in plan.environments for file in each.imported]
     what += [f"{name}={each}" for name, each in sorted(variables_of_figures().items())]

@@ -9,8 +9,13 @@ import pytest
 from parity_tests.campaign import plan
 from parity_tests.campaign.campaign import Asked, run_campaign, whole_of
 from parity_tests.campaign.generated import read_kept, recipe_of, write_recipe
-from parity_tests.campaign.plan import NamedEnvironment, Plan, PlannedProgram
-from parity_tests.campaign.spec import CampaignSpec, CorpusSpec, Spec
+from parity_tests.campaign.plan import (
+    NamedEnvironment,
+    Plan,
+    PlannedEnvironment,
+    PlannedProgram,
+)
+from parity_tests.campaign.spec import CampaignSpec, CorpusSpec, EnvironmentSpec, Spec
 from parity_tests.campaign.tasks import Shard
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run.collection import Collected
@@ -212,6 +217,26 @@ def test_programs_are_known_by_what_they_are(change, is_the_same):
         for each in (program, program.model_copy(update=change))
     )
     assert (own == other) is is_the_same
+
+
+@pytest.mark.parametrize(
+    ("change", "is_the_same"),
+    [
+        ({"python": "3.99"}, False),
+        ({"jax": "0.99"}, False),
+        ({"jaxlib": "0.99"}, False),
+        ({"backend": "gpu"}, False),
+        ({"constparity": "9.9"}, False),
+        ({"cpu": "another", "cpu_count": 99}, True),
+    ],
+)
+def test_versions_and_the_backend_belong_to_programs_and_the_machine_does_not(change, is_the_same):
+    def whole(found):
+        here = PlannedEnvironment(label="here", spec=EnvironmentSpec(), python=None, found=found)
+        planned = Plan(spec=Spec(corpus=(MODELS,)), environments=(here,), programs=())
+        return whole_of(planned, [], {})
+
+    assert (whole(ENVIRONMENT) == whole(ENVIRONMENT.model_copy(update=change))) is is_the_same
 
 
 @pytest.mark.parametrize(
