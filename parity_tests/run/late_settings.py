@@ -25,6 +25,7 @@ from parity_tests.processes.worker_process import Lost
 from parity_tests.run.context import Context
 from reports.rows import Observation, Side, TooLate
 
+BY_IMPORT = "the import of "  # begins what an import changed for its process
 _SETS = "sets the environment variable "
 _READ_AT_START = tuple(f"{_SETS}{name}" for name in ("XLA_FLAGS", "LIBTPU_", "JAX_"))
 
@@ -78,7 +79,7 @@ def modules_maybe_late(
 def _may_be_late(observation: Observation) -> bool:
     failure = observation.failure
     return (failure is not None and failure.stage == "import") or any(
-        text.startswith("the import of ") and any(name in text for name in _READ_AT_START)
+        text.startswith(BY_IMPORT) and any(name in text for name in _READ_AT_START)
         for text in observation.changed_process
     )
 

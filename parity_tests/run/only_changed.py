@@ -7,7 +7,7 @@ rests on one runs again, as does one whose verdict tells lines of a file that ha
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import reports
@@ -17,7 +17,7 @@ from parity_tests.processes.side_runs import run_sides
 from parity_tests.run.collection import Collected
 from parity_tests.run.context import Context
 from parity_tests.run.folder import setup_of
-from parity_tests.run.late_settings import module_of, modules_maybe_late
+from parity_tests.run.late_settings import BY_IMPORT, module_of, modules_maybe_late
 from parity_tests.run.options import CampaignOptions, side_with_hazards
 from parity_tests.run.provenance import differing, other_settings
 from parity_tests.targets import digest_of
@@ -70,6 +70,13 @@ def unchanged_since(kept: Path, context: Context) -> dict[str, ProgramRow]:
     folder = context.files.numbers
     records = run_sides(jobs, options.sides, folder, how, progress=context.progress)
     late = modules_maybe_late(jobs, records)
+    set_before = _set_by_imports(
+        (row.target, each) for row in before.values() for each in row.observations
+    )
+    targets = {job.number: job.target for job in jobs}
+    set_now = _set_by_imports(
+        (targets[number], each.observation) for (number, _), each in records.items()
+    )
     taken = {}
     for job in jobs:
         sides = {
@@ -78,12 +85,26 @@ def unchanged_since(kept: Path, context: Context) -> dict[str, ProgramRow]:
             if (job.number, side) in records
         }
         row, program = before[job.name], programs[job.number]
-        if module_of(job.target) not in late and _is_unchanged(row, sides, detects):
+        module = module_of(job.target)
+        sets_alike = set_before.get(module) == set_now.get(module)
+        if module not in late and sets_alike and _is_unchanged(row, sides, detects):
             since = row.taken_from or campaign.created
             taken[job.name] = _taken_over(row, program, moved, since)
     whole = counted(len(programs), "program")
     context.announce(f"{len(taken):,} of {whole} unchanged since {campaign.created} ({kept})")
     return taken
+
+
+def _set_by_imports(told: Iterable[tuple[str, Observation]]) -> dict[str, set[tuple[Side, str]]]:
+    """Return what the import of each module changed for its process on each side.
+
+    The first program of a module in a process tells it.
+    """
+    found: dict[str, set[tuple[Side, str]]] = {}
+    for target, each in told:
+        changes = {(each.side, text) for text in each.changed_process if text.startswith(BY_IMPORT)}
+        found.setdefault(module_of(target), set()).update(changes)
+    return found
 
 
 def without(collected: Collected, names: Mapping[str, ProgramRow]) -> Collected:

@@ -1,6 +1,7 @@
 """Verdicts of unchanged programs are taken over from a kept result, and those of no others."""
 
 import os
+import textwrap
 
 import pytest
 
@@ -303,6 +304,29 @@ def test_lines_of_another_file_than_the_program_s_are_not_told_once_that_file_ha
     assert lines_taken_over() == {(str(helper), 4)}
     helper.write_text(f"# A line more.\n{HELPER}")
     assert lines_taken_over() == {("", 0)}
+
+
+def test_programs_of_a_module_run_again_once_its_import_sets_something_else(tmp_path):
+    model = tmp_path / "setting_model.py"
+
+    def taken(sets, kept):
+        text = """
+            import jax, jax.numpy as jnp
+            from parity_tests import program
+            {sets}
+            first = program(name="first", args=(jnp.ones(64),))(lambda x: x + 1)
+            second = program(name="second", args=(jnp.ones(64),))(lambda x: x + 2)
+        """
+        model.write_text(textwrap.dedent(text.format(sets=sets)))
+        result = run.run([str(model)], options_of(only_changed=kept))
+        (tmp_path / "kept.json").write_text(json_file.render(result))
+        return [bool(row.taken_from) for row in result.programs]
+
+    sets = "jax.config.update('jax_xla_profile_version', 3)"
+    assert taken("", None) == [False, False]
+    assert taken("pass", tmp_path / "kept.json") == [True, True]
+    assert taken(sets, tmp_path / "kept.json") == [False, False]
+    assert taken(sets, tmp_path / "kept.json") == [True, True]
 
 
 def test_a_drift_that_is_told_by_a_line_of_a_file_that_has_changed_is_found_anew(kept):
