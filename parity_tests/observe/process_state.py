@@ -46,7 +46,7 @@ class ProcessState:
         """Take the state of this moment; it costs a fraction of a millisecond."""
         return cls(
             {module.__name__: dict(vars(module)) for module in _MODULES},
-            {**jax.config.values, **_settings_of_engine()},
+            {**jax.config.values, **_settings_of_engine(), **_settings_of_python()},
             {name: value for name, value in os.environ.items() if name not in _OF_JAX},
             _directory(),
             {name: _stream(name) for name in _STREAMS},
@@ -145,6 +145,11 @@ def _settings_of_engine() -> dict[str, Any]:
         return {}
     names = [name for name in dir(engine.config) if not name.startswith("_") and name != "update"]
     return {f"engine.config.{name}": getattr(engine.config, name) for name in names}
+
+
+def _settings_of_python() -> dict[str, Any]:
+    """Return settings with which the same code may raise."""
+    return {"the recursion limit": sys.getrecursionlimit(), "numpy.geterr()": np.geterr()}
 
 
 def _directory() -> str:

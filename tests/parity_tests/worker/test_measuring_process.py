@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import jax
+import numpy as np
 import pytest
 from program_files import program_file
 
@@ -78,13 +79,19 @@ def test_a_state_tells_its_changes_and_no_secret(monkeypatch):
     monkeypatch.delenv("PATH")
     monkeypatch.setattr(sys, "path", [*sys.path, "/nowhere"])
     monkeypatch.setattr(os, "getcwd", lambda: "/elsewhere")
-    after = ProcessState.now()
+    limit, errors = sys.getrecursionlimit(), np.geterr()
+    monkeypatch.setattr(sys, "getrecursionlimit", lambda: 150)
+    with np.errstate(all="raise"):
+        raises = np.geterr()
+        after = ProcessState.now()
     assert set(before.changes(after)) == {
         "replaces jax.numpy.sum",
         "sets the environment variable TOKEN",
         "removes the environment variable PATH",
         "changes sys.path",
         "changes the working directory to /elsewhere",
+        f"sets the recursion limit to 150 (it was {limit})",
+        f"sets numpy.geterr() to {raises} (it was {errors})",
     }
     assert "changes sys.path" not in before.apart_from_path(after)
 
