@@ -170,9 +170,9 @@ def _resumed(context: Context) -> tuple[str, ...]:
     if not there:
         return ()
     return (
-        f"{folder} had results of {len(there):,} of {counted(programs, 'program')}: data, other "
-        "variables than JAX_* and XLA_FLAGS, and modules that no import statement names may have "
-        "changed since",
+        f"{folder} had results of {len(there):,} of {counted(programs, 'program')}: data, packages "
+        "that are installed, other variables than JAX_* and XLA_FLAGS, and modules that no import "
+        "statement names may have changed since",
     )
 
 

@@ -124,7 +124,9 @@ def test_a_program_that_hung_is_not_waited_for_again(module, tmp_path):
     again = run.run(targets, CampaignOptions(sides=SIDES, timeout=8, resume=folder))
     assert again.programs == result.programs
     assert started(tmp_path) == ["hangs", "hangs"]
-    assert again.provenance[0].startswith(f"{folder} had results of 1 of 1 program: data, ")
+    assert again.provenance[0].startswith(
+        f"{folder} had results of 1 of 1 program: data, packages that "
+    )
 
     (tmp_path / "log.fixed").touch()  # what it waits for
     again = run.run(targets, CampaignOptions(sides=SIDES, timeout=60, resume=folder))
