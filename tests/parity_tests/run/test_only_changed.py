@@ -221,6 +221,7 @@ def test_nothing_is_taken_over_from_what_was_measured_otherwise(kept, tmp_path, 
     [
         ("JAX_DEFAULT_MATMUL_PRECISION", "highest"),
         ("CONSTPARITY_EMBEDDED_CONSTANTS_MAX_BYTES", "1000000"),
+        ("NVIDIA_TF32_OVERRIDE", "0"),
         ("LIBTPU_INIT_ARGS", "--xla_tpu_enable_async_collective_fusion=true"),
     ],
 )
