@@ -109,13 +109,14 @@ def derivative(
     fun = jaxpr_as_fun(closed_jaxpr)
     num_args = len(exported.in_avals)
 
-    def fun_vjp(*args_and_cotangents: Any) -> Any:
-        _, pullback = jax.vjp(fun, *args_and_cotangents[:num_args])
-        return pullback(list(args_and_cotangents[num_args:]))
+    # JAX's own names, which the export shows: as `fun_name`, and in its module.
+    def fun_vjp_jax(*args_and_out_cts_flat_jax: Any) -> Any:
+        _, pullback = jax.vjp(fun, *args_and_out_cts_flat_jax[:num_args])
+        return pullback(list(args_and_out_cts_flat_jax[num_args:]))
 
     program = exported.program if isinstance(exported, HoistedExport) else exported
     ins, outs = jax_internals.exported_shardings(program)
     ins = tuple(ins[len(ins) - num_args :])  # without the constants, which come first
     options = {"in_shardings": (*ins, *outs), "out_shardings": ins}
     avals = [*exported.in_avals, *map(jax_internals.tangent_aval, exported.out_avals)]
-    return fun_vjp, options, avals
+    return fun_vjp_jax, options, avals

@@ -4,6 +4,7 @@ import functools
 import gc
 import inspect
 import itertools
+import re
 import weakref
 
 import jax
@@ -153,6 +154,21 @@ def test_export_inlines(side, table):
     exported = jax.export.export(engine.jit(lambda x: x + table, constants=side))(1.0)
     assert len(exported.in_avals) == 1
     np.testing.assert_array_equal(exported.call(1.0), 1.0 + table)
+
+
+def test_a_derivative_of_an_export_is_named_as_jax_names_it(table):
+    def derivative(jitted, export):
+        return export.export(jitted)(1.0).vjp()
+
+    def fun(x):
+        return x + table
+
+    ours = derivative(engine.jit(fun, constants="legacy"), engine.export)
+    expected = derivative(jax.jit(fun), jax.export)
+    assert ours.fun_name == expected.fun_name
+    modules = ours.mlir_module(), expected.mlir_module()
+    ours_named, expected_named = (re.findall(r'loc\("(\w+)\[', module) for module in modules)
+    assert ours_named == expected_named != []
 
 
 def test_dead_constants_are_not_passed(table):
