@@ -83,7 +83,9 @@ def capture(value: Any) -> Any:
         _latest[key] = owner = _copy(value)
     view = _view_of.get((id(value), id(owner)))
     if view is None:
-        view = np.broadcast_to(owner, value.shape, subok=True)
+        # `broadcast_to` makes the stride of an axis of size 1 zero: for JAX, an array with repeats.
+        has_repeats = 0 in value.strides
+        view = np.broadcast_to(owner, value.shape, subok=True) if has_repeats else owner.view()
         jax_internals.keep_aval(view, value)
         _view_of[id(value), id(owner)] = _views[id(view)] = view
     return view

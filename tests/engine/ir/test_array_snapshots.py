@@ -1,5 +1,7 @@
 """A captured NumPy array keeps its value of the time of capture."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -113,6 +115,14 @@ def test_repeats_stay_repeats():
     text = engine.jit(lambda x: x + wide, constants="legacy").lower(0.0).as_text()
     assert "tensor<3xf32>" in text
     np.testing.assert_array_equal(engine.jit(lambda x: x + wide)(1.0), 1.0 + wide)
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 16), (4, 1, 4)])
+def test_an_axis_of_size_one_is_no_repeat(shape):
+    legacy_jit = functools.partial(engine.jit, constants="legacy")
+    array = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    texts = {jit(lambda x: x * array).lower(2.0).as_text() for jit in (legacy_jit, jax.jit)}
+    assert len(texts) == 1
 
 
 def test_each_use_sees_the_value_at_that_time_if_the_function_writes(side):
