@@ -38,6 +38,8 @@ def with_arguments(
     for fail in fails:
         if fail.m_type is stages.MismatchType.ARG_SHARDING and fail.da not in of_arguments:
             fail.m_type = stages.MismatchType.CONST_SHARDING  # JAX took it for an argument
+    named = [(t, name) for t, name in zip(types, names, strict=False) if name]  # derived: not all
+    types, names = [t for t, _ in named], [name for _, name in named]
     return ValueError(
         stages._device_assignment_mismatch_error(function, fails, types, "jit", names)
     )

@@ -291,6 +291,20 @@ def test_errors_are_those_of_jax_jit(side, table):
         engine.jit(lambda x: 1 if x > 0 else 2, constants=side)(1.0)
 
 
+def test_an_error_of_a_derived_program_names_devices_where_arguments_have_no_names(side, table):
+    x, y = (jax.device_put(jnp.ones(1), device) for device in jax.devices()[:2])
+
+    def derivative_fails(jitted):
+        with pytest.raises(ValueError, match="incompatible devices") as error:
+            jax.vmap(jax.grad(lambda x, y: jitted(x, y).sum()))(x, y)
+        return str(error.value)
+
+    def fun(x, y):
+        return jnp.sin(x) * y + table
+
+    assert derivative_fails(engine.jit(fun, constants=side)) == derivative_fails(jax.jit(fun))
+
+
 def test_debug_nans_names_the_operation(side, table):
     jitted = engine.jit(lambda x: jnp.log(x) + table, constants=side)
     with jax.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
