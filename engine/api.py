@@ -469,7 +469,7 @@ def _flat_miss(
     plan = plan_of(pipeline, params["jaxpr"], params["name"].choices)
     types = jax_internals.argument_types(operands)
     names = jax_internals.argument_names(params["jaxpr"])
-    with jax_internals.placement_errors(params["name"], types, names):
+    with jax_internals.placement_errors(types, names, params):
         outputs, executable, const_args = _execute(pipeline, plan, operands, params)
     data = jax_internals.fastpath_data(
         executable, jax.tree.structure(outputs), operands, outputs, plan.closed_jaxpr, const_args

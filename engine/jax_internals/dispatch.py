@@ -48,7 +48,8 @@ def call_errors(
         yield
     except PlacementError as error:
         name = getattr(fun, "__qualname__", None) or getattr(fun, "__name__", None) or str(fun)
-        raise with_arguments(error, name, argument_types(operands), params.arg_names) from None
+        types = argument_types(operands)
+        raise with_arguments(error, name, types, params.arg_names, params.params) from None
     except dtypes.InvalidInputException as error:
         for operand, name, aval in zip(operands, params.arg_names, params.in_avals, strict=False):
             if type(operand) not in pxla.shard_arg_handlers:

@@ -21,20 +21,30 @@ PlacementError = stages.DeviceAssignmentMismatchError
 
 
 @contextlib.contextmanager
-def placement_errors(function: str, types: Sequence[Any], names: Sequence[str]) -> Iterator[None]:
+def placement_errors(
+    types: Sequence[Any], names: Sequence[str], params: dict[str, Any]
+) -> Iterator[None]:
     """Raise the ValueError of `jax.jit`, which names arguments, where devices are incompatible."""
     try:
         yield
     except PlacementError as error:
-        raise with_arguments(error, function, types, names) from None
+        raise with_arguments(error, params["name"], types, names, params) from None
 
 
 def with_arguments(
-    error: PlacementError, function: str, types: Sequence[Any], names: Sequence[str]
+    error: PlacementError,
+    function: str,
+    types: Sequence[Any],
+    names: Sequence[str],
+    params: dict[str, Any],
 ) -> ValueError:
-    """Return the ValueError that `jax.jit` makes of an error of lowering: it names arguments."""
+    """Return the ValueError that `jax.jit` makes of an error of lowering: it names arguments.
+
+    `params` are those of the jit equation.
+    """
     [fails] = error.args
-    of_arguments = [t.sharding._device_assignment for t in types if t.sharding is not None]
+    shardings = [*(t.sharding for t in types), *params["in_shardings"]]
+    of_arguments = [s._device_assignment for s in shardings if _has_devices(s)]
     for fail in fails:
         if fail.m_type is stages.MismatchType.ARG_SHARDING and fail.da not in of_arguments:
             fail.m_type = stages.MismatchType.CONST_SHARDING  # JAX took it for an argument
@@ -43,6 +53,12 @@ def with_arguments(
     return ValueError(
         stages._device_assignment_mismatch_error(function, fails, types, "jit", names)
     )
+
+
+def _has_devices(sharding: Any) -> bool:
+    if sharding is None or sharding is UNSPECIFIED:
+        return False
+    return not isinstance(getattr(sharding, "mesh", None), jax.sharding.AbstractMesh)
 
 
 def platforms_of_context(params: dict[str, Any]) -> tuple[str, ...] | None:

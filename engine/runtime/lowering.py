@@ -79,12 +79,12 @@ def lower_traced(
 
     Raises ValueError for incompatible devices, as `jax.jit` does.
     """
-    types = jax_internals.argument_types_of(lojax)
+    types, params = jax_internals.argument_types_of(lojax), jax_internals.params_of(lojax)
     try:
-        return lower_plan(pipeline, plan, types, jax_internals.params_of(lojax), **options)
+        return lower_plan(pipeline, plan, types, params, **options)
     except jax_internals.PlacementError as error:
         names = jax_internals.argument_names(lojax.jaxpr)
-        raise jax_internals.with_arguments(error, lojax.fun_name, types, names) from None
+        raise jax_internals.with_arguments(error, lojax.fun_name, types, names, params) from None
 
 
 def _donated_avals(types: list[Any], params: dict[str, Any], lowering_parameters: Any) -> list[Any]:

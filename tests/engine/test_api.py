@@ -305,6 +305,19 @@ def test_an_error_of_a_derived_program_names_devices_where_arguments_have_no_nam
     assert derivative_fails(engine.jit(fun, constants=side)) == derivative_fails(jax.jit(fun))
 
 
+def test_an_error_blames_no_constant_for_the_devices_that_jit_states(side, table):
+    mesh = jax.make_mesh((len(jax.devices()),), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    everywhere = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec())
+
+    def call_fails(jit):
+        inner = jit(lambda x: x + table, out_shardings=everywhere)
+        with pytest.raises(ValueError, match="incompatible devices") as error:
+            jit(inner, in_shardings=jax.sharding.SingleDeviceSharding(jax.devices()[0]))(1.0)
+        return str(error.value).split(" at ")[0]
+
+    assert call_fails(functools.partial(engine.jit, constants=side)) == call_fails(jax.jit)
+
+
 def test_debug_nans_names_the_operation(side, table):
     jitted = engine.jit(lambda x: jnp.log(x) + table, constants=side)
     with jax.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
