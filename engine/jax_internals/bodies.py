@@ -58,7 +58,7 @@ def is_of_jax(primitive: Primitive) -> bool:
         return True
     if primitive in _of_others:
         return False
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():  # at once: other threads import meanwhile
         if name.partition(".")[0] in ("jax", "jaxlib"):
             _of_jax.update(
                 each for each in list(vars(module).values()) if isinstance(each, Primitive)

@@ -140,5 +140,5 @@ def _value_holders(count: int) -> tuple[Any, ...]:
     `count`, the cache key, grows with imports.
     """
     left_out = _CHANGE_NO_PROGRAM | set(config.trace_context_names())
-    holders = list(config.config._value_holders.items())
+    holders = config.config._value_holders.copy().items()
     return tuple(holder for name, holder in holders if name not in left_out)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 
 import jax
+import jax.extend
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import engine
+from engine import jax_internals
 from engine.ir import jaxprs
 from engine.ir.jaxprs import contents_of, values_in
 
@@ -68,3 +71,14 @@ def test_contents_keep_no_program_alive(table):
     jax.clear_caches()
     gc.collect()
     assert reference() is None
+
+
+def test_another_thread_may_import_while_primitives_of_jax_are_looked_for(monkeypatch):
+    class Imported(dict):
+        def items(self):
+            for each in super().items():
+                self["imported_meanwhile"] = sys
+                yield each
+
+    monkeypatch.setattr(sys, "modules", Imported(sys.modules))
+    assert not jax_internals.is_of_jax(jax.extend.core.Primitive("of_a_library"))
