@@ -170,7 +170,7 @@ def places_of(stock: Mapping[str, Any]) -> Iterator[tuple[ModuleType, str, str]]
 
 def _of_users() -> Iterator[tuple[ModuleType, str, Any]]:
     """Yield what the modules of users hold, and under which name."""
-    for module_name, module in list(sys.modules.items()):
+    for module_name, module in sys.modules.copy().items():
         if module_name.partition(".")[0] not in _OWN:
             for attribute, value in list(getattr(module, "__dict__", {}).items()):
                 yield module, attribute, value

@@ -222,7 +222,7 @@ _loaded: set[str] = set()  # the modules that this process has told
 def tell_loaded(folder: Path) -> None:
     """Have this process tell the files of the modules that it has loaded since it last did."""
     files = []
-    for name, module in list(sys.modules.items()):
+    for name, module in sys.modules.copy().items():
         if name in _loaded:
             continue
         _loaded.add(name)

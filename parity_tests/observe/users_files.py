@@ -39,7 +39,7 @@ def users_files(before: Collection[str], *errors: BaseException) -> list[str]:
         import my_model
         users_files(before) == ["/home/me/my_model.py"]
     """
-    modules = [module for name, module in list(sys.modules.items()) if name not in before]
+    modules = [module for name, module in sys.modules.copy().items() if name not in before]
     files = {str(file) for each in modules if (file := getattr(each, "__file__", None))}
     named = {file for each in errors for file in _named_by(each)}
     waiting = [each for each in files | named if _is_users(each)]

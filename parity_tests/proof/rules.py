@@ -84,7 +84,7 @@ def is_of_jax(primitive: Any) -> bool:
     JAX's are the globals of its modules, and the one of the engine.
     """
     if primitive not in _known_primitives:
-        kind, modules = core.Primitive, list(sys.modules.items())
+        kind, modules = core.Primitive, sys.modules.copy().items()
         for name, module in modules:
             if name.partition(".")[0] in ("jax", "engine"):
                 held = [*vars(module).values()]
