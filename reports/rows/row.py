@@ -20,10 +20,7 @@ class Row(BaseModel):
     """A frozen record: unknown fields are refused, so that a typo never loses a value."""
 
     # JSON has no infinities and no NaN: as strings they read back, as pydantic's null they do not.
-    # A process needs few of all rows, and what pydantic makes of each takes a millisecond.
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", ser_json_inf_nan="strings", defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="strings")
 
 
 def now() -> str:

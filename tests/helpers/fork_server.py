@@ -30,22 +30,12 @@ def main(entry, packages, side, control):
     handling.prepare("serve reruns", side)
     from jax.interpreters import mlir
 
-    from reports.rows.row import Row
-
     mlir.make_ir_context()  # which imports what JAX does when it first lowers
-    _build(Row)
     with socket.socket(fileno=int(control)) as requests:
         request = _serve(requests)
     if request is not None:
         _become(entry, packages, **request)
         handle(request["request"])
-
-
-def _build(row):
-    """Have pydantic make what it would make in each process that is forked."""
-    row.model_rebuild()
-    for each in row.__subclasses__():
-        _build(each)
 
 
 def _serve(control):
