@@ -21,6 +21,7 @@ from parity_tests.processes.side_environment import FOLDER, packages_of
 ENTRY = str(FOLDER / "parity_tests" / "worker" / "entry.py")
 _fresh = early_starts.spawn
 _BEFORE_JAX = "JAX_COMPILATION_CACHE_DIR"  # a process names another folder before it imports JAX
+_MOST = 8  # processes that wait to be forked
 # How the names of variables begin that are read when something is imported, or before.
 _READ_EARLY = ("JAX", "LD_", "MALLOC", "OMP_", "OPENBLAS_", "PYTHON", "TF_", "TMP", "XLA_")
 
@@ -58,10 +59,10 @@ class ForkedProcess:
 
 
 class Forks:
-    """The processes that are forked, one for each environment that comes twice."""
+    """The processes that are forked, one for each environment, those that were used last."""
 
     def __init__(self):
-        self._seen, self._servers = set(), {}
+        self._servers = {}
 
     @contextlib.contextmanager
     def in_use(self):
@@ -76,12 +77,11 @@ class Forks:
         """Start a process as `early_starts.spawn` does."""
         early = {name: value for name, value in environment.items() if name.startswith(_READ_EARLY)}
         key = json.dumps([side, early], sort_keys=True)
-        is_new = key not in self._seen or _BEFORE_JAX in environment
-        if python or pass_fds or is_new:
-            self._seen.add(key)
+        if python or pass_fds or _BEFORE_JAX in environment:
             return _fresh(request, side, log, environment, python=python, pass_fds=pass_fds)
-        if key not in self._servers:
-            self._servers[key] = _start(side, environment)
+        self._servers[key] = self._servers.pop(key, None) or _start(side, environment)
+        if len(self._servers) > _MOST:
+            _end(*self._servers.pop(next(iter(self._servers))))
         control, _ = self._servers[key]
         said = {
             "request": str(request),
@@ -100,9 +100,13 @@ class Forks:
 
     def close(self):
         """End the processes that are forked."""
-        for control, server in self._servers.values():
-            control.close()
-            server.wait()
+        for each in self._servers.values():
+            _end(*each)
+
+
+def _end(control, server):
+    control.close()
+    server.wait()
 
 
 def _start(side, environment):
