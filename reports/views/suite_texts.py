@@ -28,14 +28,15 @@ RUNGS_IN_WORDS = {
 
 # Shadow mode traces each function once, on one side, and both sides are ours.
 NOT_SEEN = (
-    "not seen: code that reads jaxprs or JAX's flag, and decides by them; what a flip of stock JAX "
-    "changes and the engine does not, as NumPy arrays that are overwritten, transfer guards, and "
-    "devices; pytest --constparity=jax-both sees both"
+    "not seen: loops outside of jax.jit, and jax.pmap; code that reads jaxprs or JAX's flag, and "
+    "decides by them; what a flip of stock JAX changes and the engine does not, as NumPy arrays "
+    "that are overwritten, transfer guards, and devices; pytest --constparity=jax-both sees all of "
+    "them"
 )
 # What a trace does not say, and the traces of one process.
 _NOT_PROVED = (
-    "not proved: bits, which XLA decides; derivatives and batches outside of jax.jit; what Python "
-    "does between calls, and what it reads when it is imported"
+    "not proved: bits, which XLA decides; derivatives, batches and loops outside of jax.jit, and "
+    "jax.pmap; what Python does between calls, and what it reads when it is imported"
 )
 _OUR_FORMS = "our two forms, because JAX takes its flag once, when it is imported"
 
