@@ -171,7 +171,8 @@ def _is_stale(entry: Accepting, selection: Selection) -> bool:
     if entry.test in selection.completed:
         return True
     # A test that is gone, or none: the program ran while modules were imported.
-    return selection.is_whole and entry.test not in selection.known
+    is_gone = entry.test not in selection.known and not selection.leaves_out(entry.test)
+    return selection.is_whole and is_gone
 
 
 def _states(result: SuiteResult, names: PortableNames) -> dict[str, Accepting]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,7 @@ class Selection:
     deselected: frozenset[str]
     lost: frozenset[str]
     part: str
+    root: Path  # of node ids
 
     @property
     def is_whole(self) -> bool:
@@ -48,6 +50,12 @@ class Selection:
         """Say whether the run knows every test of the file that a test, by node id, is in."""
         file = f"{test.partition('::')[0]}::"
         return not self.part and any(each.startswith(file) for each in self.known)
+
+    def leaves_out(self, test: str) -> bool:
+        """Say whether the file of a test is there, and no test of it was collected."""
+        file = test.partition("::")[0]
+        is_known = any(each.startswith(f"{file}::") for each in self.known)
+        return bool(file) and not is_known and (self.root / file).is_file()
 
     def why_unknown(self, covers: Callable[[str], bool], *, one_test: bool) -> str:
         """Say why the run cannot tell that some tests see no difference; "" where it can.
@@ -85,6 +93,7 @@ def selection_of(
         deselected=frozenset(deselected),
         lost=frozenset(each.test for each in lost),
         part=_why_part(session),
+        root=session.config.rootpath,
     )
 
 
@@ -105,6 +114,22 @@ def _why_part(session: pytest.Session) -> str:
         return "the run was not finished"
     if getattr(config.option, "lf", False):
         return "--last-failed runs a part of the suite"
+    # Those of `addopts` are the same in each run.
+    if any(each.startswith("--ignore") for each in config.invocation_params.args):
+        return "--ignore leaves out a part of the suite"
     here = config.invocation_params.dir  # a test may change the directory
     single = [each for each in config.args if "::" in each or (here / each).is_file()]
+    if not single and not config.option.pyargs:
+        folders = [(here / each).resolve() for each in config.args]
+        has_all = all(any(path.is_relative_to(one) for one in folders) for path in _suite(config))
+        single = [] if has_all else config.args
     return f"the run was of {single[0]} alone" if single else ""
+
+
+def _suite(config: pytest.Config) -> list[Path]:
+    """Return what pytest collects where it is given nothing; [] where no `testpaths` are set."""
+    found = (
+        glob.glob(each, root_dir=config.rootpath, recursive=True)
+        for each in config.getini("testpaths")
+    )
+    return [(config.rootpath / path).resolve() for paths in found for path in paths]

@@ -19,7 +19,8 @@ NAMES = PortableNames(Path("/srv"), Path("/srv"))
 
 def selection(*completed, **changes):
     given = dict.fromkeys(("skipped", "failed", "deselected", "lost"), frozenset())
-    return Selection(**given | {"completed": frozenset(completed), "part": ""} | changes)
+    ran = {"completed": frozenset(completed), "part": "", "root": Path("/srv")}
+    return Selection(**given | ran | changes)
 
 
 WHOLE = selection(TEST)
@@ -100,6 +101,16 @@ def test_an_entry_is_stale_only_if_its_test_ran_or_is_gone(written, selected, is
     assert bool(changes(file, result, selected)) == is_stale
     kept = updated(file, result, selected)[HERE]
     assert ("model.py:gone(float32[4])" not in kept) == is_stale
+
+
+def test_an_entry_is_not_stale_where_its_file_was_left_out(written, tmp_path):
+    """As by a folder on the command line, or by a file that skips itself."""
+    file, result = written(step="bitwise", gone="ulp"), built.result(built.program())
+    selected = selection("other.py::test_it", root=tmp_path)
+    assert changes(file, result, selected)
+    (tmp_path / "test_model.py").touch()
+    assert not changes(file, result, selected)
+    assert changes(file, result, selection("test_model.py::test_other", root=tmp_path))
 
 
 def test_a_run_of_a_part_makes_nothing_better(written):

@@ -108,6 +108,7 @@ def test_a_test_that_is_not_there_on_this_platform_is_not_misspelt(suite):
     [
         (["-k", "same"], "was not selected"),
         (["test_planted.py"], "the run was of test_planted.py alone"),
+        (["--ignore=more"], "--ignore leaves out a part of the suite"),
     ],
 )
 def test_an_entry_is_not_judged_by_a_run_of_a_part(suite, options, why):
@@ -116,6 +117,19 @@ def test_an_entry_is_not_judged_by_a_run_of_a_part(suite, options, why):
     run = suite.run(*BOTH, *options)
     assert run.returncode == 0, run.output
     assert any(line.startswith("not judged: known.toml:2") and why in line for line in run.section)
+
+
+def test_a_folder_of_several_is_a_part(suite):
+    for name in ("unit", "whole"):
+        (suite.folder / name).mkdir()
+    (suite.folder / "pytest.ini").write_text("[pytest]\ntestpaths = unit whole\n")
+    suite.write("def test_same():\n    scaled(1.0)\n", name="unit/test_unit.py")
+    listed(suite, STEP)
+    run = suite.run(*BOTH, "unit")
+    assert run.returncode == 0, run.output
+    assert set(states(suite).values()) == {"not judged"}
+    run = suite.run(*BOTH, "unit", "whole")
+    assert run.returncode == 1, run.output
 
 
 def test_skipped_and_crashed_tests_say_nothing(suite):
