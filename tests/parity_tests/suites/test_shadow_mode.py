@@ -368,6 +368,32 @@ def test_a_stage_is_called_with_arguments_that_are_placed_otherwise_than_it_was_
     assert run.outcomes == {"failed": 3}
 
 
+def test_a_stage_that_refuses_its_arguments_is_no_difference(suite):
+    """The other side has no stage to ask, and runs with arguments of any place."""
+    tests = """
+    import numpy as np
+
+
+    @pytest.mark.filterwarnings("ignore:.*int64")
+    def test_types():
+        with jax.enable_x64(True):
+            lowered = scaled.lower(jnp.ones(64))
+        with pytest.raises(TypeError, match="enable_x64"):
+            lowered.compile()(np.ones(64))
+
+
+    def test_places():
+        compiled = scaled.lower(jnp.ones(64)).compile()
+        with pytest.raises(ValueError, match="disagree"):
+            compiled(jax.device_put(jnp.ones(64), jax.devices()[1]))
+    """
+    suite.plant("import os\nos.environ['XLA_FLAGS'] = '--xla_force_host_platform_device_count=2'\n")
+    run = suite.write(tests).run("--constparity=both", is_new=True)
+    assert run.outcomes == {"passed": 2}, run.output
+    [told] = [line for line in run.section if line.startswith("not compared each time")]
+    assert told.endswith("a compiled stage refuses its arguments, alike on both sides")
+
+
 def test_a_side_that_fails_alone_is_a_difference(suite):
     fault = """
     from engine.runtime import lowering
