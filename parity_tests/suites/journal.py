@@ -38,6 +38,7 @@ class Journal:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._file: int | None = None
+        self._is_closed = False
         self._kept: list[bytes] = []
 
     def open(self, folder: Path, worker: str) -> None:
@@ -87,8 +88,10 @@ class Journal:
         self._open()
 
     def close(self) -> None:
-        """Close the file; what is noted later is lost."""
-        os.close(self._file_now)
+        """Close the file; what threads and exit handlers note later is lost."""
+        with self._lock:
+            os.close(self._file_now)
+            self._is_closed = True
 
     @property
     def _file_now(self) -> int:
@@ -102,6 +105,8 @@ class Journal:
     def _write(self, **line: Any) -> None:
         text = json.dumps(line, separators=(",", ":")) + "\n"
         with self._lock:
+            if self._is_closed:
+                return
             if self._file is None:
                 self._kept.append(text.encode())
             else:

@@ -394,6 +394,22 @@ def test_a_stage_that_refuses_its_arguments_is_no_difference(suite):
     assert told.endswith("a compiled stage refuses its arguments, alike on both sides")
 
 
+@pytest.mark.parametrize("mode", ["both", "prove"])
+def test_what_runs_after_the_session_is_not_disturbed(suite, mode):
+    tests = """
+    import atexit
+
+    atexit.register(lambda: print("at exit:", jax.jit(lambda x: x * TABLE)(2.0)[3]))
+
+
+    def test_it():
+        scaled(2.0)
+    """
+    run = suite.write(tests).run(f"--constparity={mode}", is_new=True)
+    assert "at exit: 6.0" in run.stdout, run.output
+    assert "Traceback" not in run.stderr
+
+
 def test_a_side_that_fails_alone_is_a_difference(suite):
     fault = """
     from engine.runtime import lowering
