@@ -97,7 +97,10 @@ class Prover:
                 array = captured.array()
                 if array is None:
                     del self._captured[key]
+                    if captured.may_go:
+                        self._is_gone(captured)
                     continue
+                captured.may_go = False
                 if array.is_deleted():
                     del self._captured[key]
                     found = donated_before
@@ -120,6 +123,16 @@ class Prover:
         )
         self._recorder.breaks(seen, proof)
         self._fail_by_rules(seen, proof)
+
+    def _is_gone(self, captured: _Captured) -> None:
+        for seen, use in captured.uses:
+            assert seen.proof is not None
+            why = (
+                f"it captures {type_of(use.array.value)}, which nobody has any more: whether it "
+                "was deleted or donated, and called after that, is not known"
+            )
+            proof = ProgramProof(answer="proved", claims=seen.proof.claims, reservations=(why,))
+            self._recorder.breaks(seen, proof)
 
     def __call__(self, trace: StockTrace) -> None:
         """Prove a program that JAX has traced, if it is new, or called otherwise than before."""
@@ -165,6 +178,8 @@ class Prover:
                 known.uses.append((seen, replace(use, array=replace(use.array, value=type_))))
                 if sum(each.nbytes for each in self._held) + array.nbytes <= HELD_BYTES:
                     self._held.append(array)
+                else:
+                    known.may_go = True
 
     def _fail_by_rules(
         self, seen: Seen, proof: ProgramProof, trace: StockTrace | None = None
@@ -184,10 +199,14 @@ class Prover:
 
 @dataclass
 class _Captured:
-    """A captured array, checksums of its memory, and the programs that use it."""
+    """A captured array, checksums of its memory, and the programs that use it.
+
+    `may_go` says that nothing holds it until the phase ends that it was captured in.
+    """
 
     array: weakref.ref[jax.Array]
     memory: list[int] | None
+    may_go: bool = False
     uses: list[tuple[Seen, CapturedUse]] = field(default_factory=list)
 
 
