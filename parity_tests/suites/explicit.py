@@ -76,7 +76,7 @@ class Check:
     def check(self, fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Run a function on both pipelines, and return the results of the one that the test sees.
 
-        Array arguments are traced; a function that was jitted already is jitted once more.
+        Array arguments are traced; a function that was jitted keeps the options of its `jax.jit`.
 
         Raises `AssertionError` where the pipelines differ beyond the rules of the marker, and where
         nothing was compared.
@@ -88,10 +88,12 @@ class Check:
                 assert loss > 0
         """
         import engine
+        from parity_tests.own_jit import is_jitted, options_of, unjitted
 
         with self._watched() as now:
             before = len(now.differences), now.compared
-            result = engine.jit(fun)(*args, **kwargs)
+            options = options_of(fun) if is_jitted(fun) else {}
+            result = engine.jit(unjitted(fun), **options)(*args, **kwargs)
         differences = now.differences[before[0] :]
         if differences and not self._rules.xfail:
             raise AssertionError(message_of(differences))

@@ -126,6 +126,27 @@ def test_the_fixture_checks_a_function(suite):
     assert "AssertionError: constparity: legacy and simplified differ in `<lambda>`" in run.output
 
 
+def test_a_check_keeps_the_options_of_a_jit(suite):
+    tests = """
+    def test_static(constparity):
+        times = jax.jit(lambda x, n: [x * TABLE] * n, static_argnames="n")
+        assert len(constparity.check(times, 2.0, n=3)) == 3
+
+
+    def test_donates(constparity):
+        state = TABLE + 1
+        constparity.check(jax.jit(lambda x: x * state, donate_argnums=0), state)
+
+
+    @pytest.mark.constparity
+    def test_of_engine(constparity):
+        constparity.check(jax.jit(lambda x, n: [x * TABLE] * n, static_argnames="n"), 2.0, n=3)
+    """
+    run = suite.write(tests).run("-rA")
+    assert passed(run) == {"static", "of_engine"}, run.output
+    assert "the array is also passed as a donated argument" in run.output
+
+
 def test_jax_is_as_it_was_after_a_marked_test(suite):
     tests = """
     from jax import jit
