@@ -36,7 +36,8 @@ NOT_SEEN = (
 # What a trace does not say, and the traces of one process.
 _NOT_PROVED = (
     "not proved: bits, which XLA decides; derivatives, batches and loops outside of jax.jit, and "
-    "jax.pmap; what Python does between calls, and what it reads when it is imported"
+    "jax.pmap; what Python does between calls or with stages, as to serialize them, and what it "
+    "reads when it is imported, or keeps from a first trace"
 )
 _OUR_FORMS = "our two forms, because JAX takes its flag once, when it is imported"
 
