@@ -46,6 +46,17 @@ def of(values: Iterable[Any]) -> Buffers:
     return found
 
 
+def overlaps(array: np.ndarray[Any, Any], buffers: Buffers) -> bool:
+    """Say whether an array of NumPy's shares memory with buffers, as `jax.device_put` may have it.
+
+    Example::
+
+        overlaps(array, of([jax.device_put(array)]))
+    """
+    low, high = np.lib.array_utils.byte_bounds(array)
+    return any(start < high and low < start + size for (_, start), size in buffers.items())
+
+
 class Held:
     """Some arrays and the buffers that they lie in: another array may lie in one of these.
 

@@ -41,19 +41,33 @@ def may_write(function: Any) -> bool:
 
     It may write to that array when it is called. Arrays that it is passed are read-only.
     """
-    return _reaches_array(function, set())
+    return any(True for _ in _reached(function, set()))
 
 
-def _reaches_array(value: Any, seen: set[int]) -> bool:
+def arrays_reached(function: Any) -> list[np.ndarray[Any, Any]]:
+    """Return the NumPy arrays that a function reaches by what it holds; [] if it has no rule.
+
+    Example::
+
+        arrays_reached(lambda x: table[0]) == [table]
+    """
+    try:
+        return [each for each in _reached(function, set()) if isinstance(each, np.ndarray)]
+    except UndecidedError:
+        return []
+
+
+def _reached(value: Any, seen: set[int]) -> Iterator[Any]:
+    """Yield the arrays that a value holds, and what may hold one."""
     if id(value) in seen or isinstance(value, _HARMLESS):
-        return False
+        return
     seen.add(id(value))
     held: Iterable[Any]
     if isinstance(value, types.MethodType):
         held = (value.__func__, value.__self__)
     elif isinstance(value, types.FunctionType):
         if _is_of_a_package(value):
-            return False
+            return
         defaults = (value.__defaults__, value.__kwdefaults__)
         held = (*_free_values(value).values(), *vars(value).values(), *defaults)
     elif isinstance(value, functools.partial):
@@ -65,8 +79,10 @@ def _reaches_array(value: Any, seen: set[int]) -> bool:
     elif dataclasses.is_dataclass(value):
         held = [getattr(value, each.name) for each in dataclasses.fields(value)]
     else:
-        return True  # an array, or something that may hold one
-    return any(_reaches_array(each, seen) for each in held)
+        yield value
+        return
+    for each in held:
+        yield from _reached(each, seen)
 
 
 _HARMLESS = (

@@ -127,7 +127,7 @@ def check_writes(
     facts = count()
     inputs = (call.args, call.keywords)
     of_jax = device_buffers.of([*(each.value for each in facts.captured), *jax.tree.leaves(inputs)])
-    arrays = [each for each in writeable if not _overlaps(each, of_jax)]
+    arrays = [each for each in writeable if not device_buffers.overlaps(each, of_jax)]
     if not arrays:
         return ()
     args, kwargs = jax.tree.map(_copy_of_numpy, inputs)
@@ -235,11 +235,6 @@ def _arrays_in(values: Iterable[Any]) -> Iterator[np.ndarray[Any, Any]]:
             waiting += value.values()
         elif isinstance(value, list | tuple):
             waiting += value
-
-
-def _overlaps(array: np.ndarray[Any, Any], buffers: device_buffers.Buffers) -> bool:
-    low, high = np.lib.array_utils.byte_bounds(array)
-    return any(start < high and low < start + size for (_, start), size in buffers.items())
 
 
 def _copy_of_numpy(leaf: Any) -> Any:

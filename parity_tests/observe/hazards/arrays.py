@@ -5,19 +5,22 @@ from __future__ import annotations
 import mmap
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from parity_tests.advice import advice
+from parity_tests.jaxpr.bodies import bodies_of, folded
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, stock_const_args
 from parity_tests.jaxpr.work import constant_work
-from parity_tests.observe.device_buffers import Held
+from parity_tests.observe.device_buffers import Held, overlaps
+from parity_tests.observe.device_buffers import of as buffers_of
 from parity_tests.observe.hazards.devices import runs_on
 from parity_tests.observe.hazards.traced_program import TracedProgram, hazard_of, hoisted_uses
+from parity_tests.proof.functions import arrays_reached
 from reports.rows import Hazard
 from reports.views.figures import humanise_bytes, humanise_count
 from reports.views.texts import counted
@@ -32,9 +35,12 @@ def writeable_numpy_array(traced: TracedProgram) -> Iterator[Hazard]:
     was traced.
     """
     views = _views(stock_const_args(traced.closed.jaxpr, embed_threshold=traced.embed_threshold))
+    reached = _reached_by_callbacks(traced.closed)
     for use in traced.uses:
         array = use.array.value
-        if isinstance(array, np.ndarray) and (written := _what_can_be_written_to(array, views)):
+        written = _what_can_be_written_to(array, views) if isinstance(array, np.ndarray) else ""
+        if written or any(_shares_memory(array, each) for each in reached):
+            written = written or "the array of a callback in whose memory it lies"
             yield hazard_of(
                 "writeable NumPy array",
                 use,
@@ -43,6 +49,27 @@ def writeable_numpy_array(traced: TracedProgram) -> Iterator[Hazard]:
                 "memory happens to be 64-byte aligned: silently, and not in every run",
                 advice("capture a copy"),
             )
+
+
+def _reached_by_callbacks(closed: Any) -> list[np.ndarray[Any, Any]]:
+    """Return the NumPy arrays that can be written to by callbacks of a program."""
+    found: list[np.ndarray[Any, Any]] = []
+
+    def look(jaxpr: Any, inside: Callable[[Any], None]) -> None:
+        for equation in jaxpr.eqns:
+            if "callback" in equation.primitive.name:
+                found.extend(arrays_reached(equation.params["callback"]))
+            for body in bodies_of(equation):
+                inside(body.jaxpr)
+
+    folded(closed, look)
+    return [each for each in found if each.flags.writeable]
+
+
+def _shares_memory(captured: Any, array: np.ndarray[Any, Any]) -> bool:
+    if isinstance(captured, np.ndarray):
+        return np.may_share_memory(captured, array)
+    return overlaps(array, buffers_of([captured]))
 
 
 def written_to_since(use: CapturedUse) -> Hazard:

@@ -310,6 +310,29 @@ def test_an_array_that_nobody_else_holds_cannot_be_written_to():
     assert WRITEABLE in kinds(lambda x: f(x, True), 1.0)
 
 
+def test_a_callback_may_write_in_the_memory_of_an_array_of_jax():
+    memory = np.zeros(320, np.uint8)  # of which 64 floats are aligned, so that JAX copies none
+    start = -memory.ctypes.data % 64
+    host = memory[start : start + 256].view(np.float32)
+    shared, own = jax.device_put(host), jnp.array(host, copy=True)
+
+    def write(x):
+        host[:] += 1
+        return x
+
+    def f(x, captured):
+        return jax.lax.cond(x[0] > 0, call, jnp.sin, x) + captured
+
+    def call(x):
+        return jax.pure_callback(write, x, x)
+
+    x = np.ones(64, np.float32)
+    assert WRITEABLE in kinds(lambda x: f(x, shared), x)
+    assert WRITEABLE in kinds(lambda x: f(x, np.asarray(shared)), x)
+    assert WRITEABLE not in kinds(lambda x: f(x, own), x)
+    assert WRITEABLE not in kinds(lambda x: x + shared, x)
+
+
 def test_the_flag_of_the_process_is_left_as_it_was():
     before = jax.config.jax_use_simplified_jaxpr_constants
     detect(lambda x: x + TABLE, 1.0)
