@@ -215,12 +215,14 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
         raise UndecidedError(f"a callback that traces a program of its own by {name}")
     if _reads_unnamed_settings(function.__code__):
         raise UndecidedError("a callback that uses jax.config, and not one setting by its name")
+    texts = {each for code in _codes(function.__code__) for each in code.co_consts} - {None}
+    if "delete" in names | texts:
+        raise UndecidedError("a callback that uses delete, as of a captured array")
     if {"sys", "modules"} <= names:
         raise UndecidedError("a callback that reads sys.modules")
     for name in _imported_by(function):
         if _may_be_a_users(name):
             raise UndecidedError(f"a callback that imports {name} when it is called")
-    texts = {each for code in _codes(function.__code__) for each in code.co_consts} - {None}
     if any(_FLAG in each.lower() for each in names | texts if isinstance(each, str)):
         raise UndecidedError("a callback that reads the flag when it runs")
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)

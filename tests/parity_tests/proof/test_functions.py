@@ -134,6 +134,12 @@ def test_one_setting_of_jax_by_its_name_and_what_else_is_called_config_may_be_re
     assert number_of(made.host) is not None
 
 
+@pytest.mark.parametrize("body", ["W.delete()", "getattr(W, 'delete')()"])
+def test_a_callback_that_may_delete_a_captured_array_is_undecided(module, body):
+    with pytest.raises(UndecidedError, match="uses delete"):
+        encoded_function(module(f"W = None\n\n\ndef host(x):\n    {body}\n").host, encoded)
+
+
 def test_a_module_of_python_or_of_a_package_may_be_imported_when_a_function_is_called(module):
     body = "import math\n    import xmlrpc.client\n    from numpy import linalg\n"
     made = module(f"def host(x):\n    {body}    return linalg.norm(x) * math.pi\n")
