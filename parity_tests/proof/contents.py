@@ -138,6 +138,20 @@ def content_of(array: Any) -> Content:
     return found
 
 
+def check_bits(array: Any) -> None:
+    """Raise `UndecidedError` if elements have bits that mean nothing: XLA may compute with these.
+
+    Example::
+
+        check_bits(np.zeros(64, bool))
+    """
+    name = str(getattr(array, "dtype", ""))
+    if name == "bool" or name in _BITS:
+        elements = np.ascontiguousarray(array if isinstance(array, np.ndarray) else _on_host(array))
+        if (elements.reshape(-1).view(np.uint8) >= 2 ** _BITS.get(name, 1)).any():
+            raise UndecidedError(f"a captured array of {name} with bits that mean nothing")
+
+
 _known: dict[int, tuple[weakref.ref[Any], Content]] = {}
 
 
