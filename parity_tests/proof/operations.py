@@ -112,7 +112,9 @@ def has_effect(name: str, attributes: Mapping[str, str]) -> bool:
 
 
 # Their meaning is a function of Python, or a program that is printed with places of the source.
-_BEYOND = re.compile(r"callback|CustomSPMDPartitioning|tpu_custom_call|mosaic|triton|pallas", re.I)
+_BEYOND = re.compile(
+    r"callback|CustomSPMDPartitioning|InspectSharding|tpu_custom_call|mosaic|triton|pallas", re.I
+)
 # A decimal or hexadecimal number that may be the address of something in this process.
 _ADDRESS = re.compile(r"(?<![\w.])(?:\d{9,}|0x[0-9a-fA-F]{7,})\b")
 

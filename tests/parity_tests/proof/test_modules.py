@@ -1154,6 +1154,10 @@ UNDECIDED = [
         'a custom call of "target", whose backend_config may hold an address',
     ),
     (
+        OLD_CUSTOM_CALL.replace("@target", "@InspectSharding").replace("text", ""),
+        'a custom call of "InspectSharding"',
+    ),
+    (
         main("%0 = arith.addf %x, %y : tensor<4xf32> return %0 : tensor<4xf32>"),
         "the operation arith.addf",
     ),
