@@ -13,7 +13,6 @@ from jax.sharding import AbstractMesh, AxisType, PartitionSpec, Sharding, Single
 from parity_tests.advice import advice
 from parity_tests.jaxpr.bodies import bodies_of, folded, inner
 from parity_tests.observe.hazards.traced_program import (
-    STATES_A_MESH,
     TracedProgram,
     devices_of,
     hazard_of,
@@ -207,7 +206,8 @@ def may_shard_outputs(body: Any, value: Any) -> bool:
     """Say whether an output may take over the sharding of a captured array.
 
     None does where each use of the array ends in a `shard_map` or a constraint, which state the
-    shardings of their results, or in outputs whose types state them.
+    shardings of their results, or in outputs whose types state them. XLA hands a sharding on to the
+    other operands too.
     """
     found = _sharded_outputs(inner(body), value, (), {})
     reached = zip(inner(body).outvars, found, strict=True)
@@ -230,13 +230,13 @@ def _sharded_outputs(
     if (id(body), given) in known:
         return known[id(body), given]
     reached = {var for var, is_reached in zip(body.invars, given, strict=False) if is_reached}
+    equations = [each for each in body.eqns if not _states_all(each)]
+    computed = {var for each in body.eqns for var in each.outvars if getattr(var.aval, "shape", ())}
 
     def is_reached(atom: Any) -> bool:
         return atom.val is value if isinstance(atom, core.Literal) else atom in reached
 
-    for equation in body.eqns:
-        if equation.primitive.name in STATES_A_MESH:
-            continue
+    def go_on(equation: Any) -> None:
         operands = tuple(is_reached(atom) for atom in equation.invars)
         bodies = [inner(each.jaxpr) for each in bodies_of(equation)]
         if len(bodies) == 1 and len(bodies[0].invars) == len(operands):
@@ -247,8 +247,36 @@ def _sharded_outputs(
         if len(results) != len(equation.outvars) or equation.primitive.name in ("scan", "while"):
             results = [any(results)] * len(equation.outvars)
         reached.update(var for var, is_so in zip(equation.outvars, results, strict=True) if is_so)
+
+    def go_back(equation: Any) -> None:
+        atoms = [
+            each
+            for each in (*equation.invars, *equation.outvars)
+            if getattr(each.aval, "shape", ())
+        ]
+        if any(map(is_reached, atoms)) or any(
+            _mentions(inner(each.jaxpr), value) for each in bodies_of(equation)
+        ):
+            operands = (each for each in equation.invars if not isinstance(each, core.Literal))
+            reached.update(computed.intersection(operands))
+
+    count = -1
+    while count != len(reached):
+        count = len(reached)
+        for each in equations:
+            go_on(each)
+        for each in reversed(equations):
+            go_back(each)
     known[id(body), given] = [is_reached(atom) for atom in body.outvars]
     return known[id(body), given]
+
+
+def _states_all(equation: Any) -> bool:
+    """Say whether an equation states the shardings of its results on each axis of a mesh."""
+    name, params = equation.primitive.name, equation.params
+    if name == "shard_map":
+        return set(params.get("newly_manual_axes", ())) == set(params["mesh"].axis_names)
+    return name == "sharding_constraint" and not params["unconstrained_dims"]
 
 
 def _mentions(body: Any, value: Any) -> bool:
@@ -262,7 +290,7 @@ def _mentions(body: Any, value: Any) -> bool:
             any(map(is_value, equation.invars))
             or any(inside(each.jaxpr) for each in bodies_of(equation))
             for equation in jaxpr.eqns
-            if equation.primitive.name not in STATES_A_MESH
+            if not _states_all(equation)
         )
 
     return folded(body, mentions)

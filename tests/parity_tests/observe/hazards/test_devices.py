@@ -24,8 +24,15 @@ def mapped(*operands):
     return function(*operands)
 
 
-def constrained(value):
-    return lax.with_sharding_constraint(value, SPEC)
+def mapped_partly(operand):
+    mesh, spec = Mesh(np.array([DEVICES]), ("y", "x")), PartitionSpec("y")
+    function = jax.shard_map(jnp.sin, mesh=mesh, in_specs=spec, out_specs=spec, axis_names={"y"})
+    return function(operand)
+
+
+def constrained(value, *axes):
+    sharding = NamedSharding(MESH, PartitionSpec(*axes)) if axes else SPEC
+    return lax.with_sharding_constraint(value, sharding)
 
 
 def traced(fun):
@@ -50,6 +57,11 @@ def traced(fun):
         lambda x: lax.scan(lambda c, _: (c * TABLE, None), x, None, 3)[0],
         lambda x: lax.while_loop(lambda c: c[0] < 3, lambda c: c + TABLE, x),
         lambda x: (x, TABLE),
+        lambda x: constrained(x * TABLE, PartitionSpec.UNCONSTRAINED),
+        lambda x: mapped_partly(x * TABLE),
+        lambda x: ((y := jnp.sin(x)), constrained(y * TABLE)),
+        lambda x: ((y := jnp.sin(x)), constrained(jax.jit(lambda z: z * TABLE)(y))),
+        lambda x: ((y := jnp.sin(x)) + 1, constrained(jnp.cos(y) * TABLE)),
     ],
 )
 def test_an_output_may_be_sharded(fun):
@@ -66,6 +78,8 @@ def test_an_output_may_be_sharded(fun):
         lambda x: mapped(jax.jit(lambda y: y * TABLE)(x)),
         lambda x: jax.jit(lambda y, z: (y, z))(x, x * TABLE)[0],
         lambda x: jax.jit(lambda y: mapped(y, TABLE))(x),
+        lambda x: ((y := jnp.sin(x)), mapped(y, TABLE)),
+        lambda x: ((y := x.sum()) + x, constrained(y * TABLE)),
     ],
 )
 def test_no_output_can_be_sharded(fun):
