@@ -241,6 +241,8 @@ class _Walk:
             raise UndecidedError(
                 "inspect_sharding, which is told what XLA does with captured arrays"
             )
+        if equation.params.get("partitioned"):
+            raise UndecidedError(f"{name} of each part, which captured arrays may decide")
         if name in OF_ONE_OBJECT:
             return self.body(self._alone_of(equation, expanded_alone), operands, used)
         if structure is None or isinstance(structure, Held):
