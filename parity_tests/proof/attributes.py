@@ -14,7 +14,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from parity_tests.proof.contents import Content, check_bits, content_of
+from parity_tests.proof.contents import Content, content_of
 from parity_tests.proof.numbers import UndecidedError
 
 # NumPy's names of the types of elements.
@@ -304,7 +304,6 @@ def passed_content(array: Any, type_: str) -> Content:
     `type_` is the text of `Texts.of_type`. Raises `UndecidedError` if the array is not of the type.
     """
     found = content_of(array)
-    check_bits(array)
     wanted = _STATIC.fullmatch(type_)
     dtype = _DTYPES.get(wanted["element"]) if wanted else None
     if found.dtype == "float0":

@@ -31,7 +31,7 @@ from parity_tests.jaxpr.bodies import (
     structure_of,
 )
 from parity_tests.jaxpr.captured import words_of
-from parity_tests.proof.contents import check_bits, content
+from parity_tests.proof.contents import content
 from parity_tests.proof.encodings import digest_of_type, encoded, is_replicated, with_digests
 from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
@@ -222,7 +222,6 @@ class _Walk:
         words = words_of(value)
         if isinstance(words, (bool, int, float, complex)):
             words = np.asarray(words, aval.dtype)
-        check_bits(words)
         # Most constants are scalars, whose bytes are all that they say.
         is_scalar = isinstance(words, (np.generic, np.ndarray)) and not words.shape
         is_short = is_scalar and words.dtype.kind in "fiuc" and words.dtype.isnative

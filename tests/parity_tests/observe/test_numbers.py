@@ -13,7 +13,7 @@ from jax.experimental.layout import Format, Layout
 from parity_tests.experiments.variants import Variants
 from parity_tests.judge.proofs import claims_of
 from parity_tests.observe import measure, numbers
-from parity_tests.program import Mark, Program
+from parity_tests.program import Mark, Program, from_function
 from parity_tests.proof.numbers import UndecidedError
 from parity_tests.targets import load_one
 from reports.rows import Numbers, Observation, ProgramNumber
@@ -35,6 +35,15 @@ def test_another_platform_is_lowered_under_the_users_settings(monkeypatch):
         found = measure.number(load_one(PROGRAM), "jax-legacy", platforms=("tpu",))
     assert seen == [("", "highest"), ("tpu", "highest")]
     assert found.numbers.modules["tpu"].undecided == "not needed here"
+
+
+def test_a_captured_array_with_bits_that_mean_nothing_is_undecided_where_it_is_passed():
+    mask = np.uint8([0, 1, 2, 3] * 16).view(bool)
+    masked = from_function(lambda: (lambda x: jnp.where(mask, x, 0), (TABLE,)), "here")
+    before, after = (measure.number(masked, side) for side in ("legacy", "simplified"))
+    assert not before.numbers.modules[""].undecided
+    told = "a captured array of bool with bits that mean nothing"
+    assert {after.numbers.modules[""].undecided, after.numbers.jaxpr.undecided} == {told}
 
 
 def added(x_ref, table_ref, sum_ref):

@@ -429,7 +429,6 @@ class Scale:
         (lambda x: jax.pure_callback(lambda y: Scale(2.0)(y), x, x), "Scale"),
         (lambda x: (jax.debug.inspect_array_sharding(x, callback=print), x), "inspect_sharding"),
         (lambda x: (jax.debug.callback(print, x, partitioned=True), x), "callback of each part"),
-        (lambda x: jnp.where(np.uint8([0, 1, 2, 3]).view(bool), x, 0), "bool with bits that mean"),
     ],
 )
 def test_what_has_no_rule_is_undecided_by_its_name(fun, what):
