@@ -236,12 +236,6 @@ class _Walk:
         if not is_of_jax(equation.primitive):
             return self._foreign(equation, operands)
         name, structure = equation.primitive.name, structure_of(equation)
-        if name == "inspect_sharding":
-            raise UndecidedError(
-                "inspect_sharding, which is told what XLA does with captured arrays"
-            )
-        if equation.params.get("partitioned"):
-            raise UndecidedError(f"{name} of each part, which captured arrays may decide")
         if name in OF_ONE_OBJECT:
             return self.body(self._alone_of(equation, expanded_alone), operands, used)
         if structure is None or isinstance(structure, Held):

@@ -187,6 +187,10 @@ def params_of(equation: Any, params: Mapping[str, Any] | None = None) -> list[by
     if not (params := equation.params if params is None else params):
         return made
     primitive = equation.primitive.name
+    if primitive == "inspect_sharding":
+        raise UndecidedError("inspect_sharding, which is told what XLA does with captured arrays")
+    if params.get("partitioned"):
+        raise UndecidedError(f"{primitive} of each part, which captured arrays may decide")
     left_out = LEFT_OUT.get(primitive, frozenset())
     for name, value in sorted(params.items()):
         if name in left_out:
