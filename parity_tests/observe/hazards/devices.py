@@ -13,6 +13,7 @@ from jax.sharding import AbstractMesh, AxisType, PartitionSpec, Sharding, Single
 from parity_tests.advice import advice
 from parity_tests.jaxpr.bodies import bodies_of, folded, inner
 from parity_tests.observe.hazards.traced_program import (
+    STATES_A_MESH,
     TracedProgram,
     devices_of,
     hazard_of,
@@ -186,6 +187,16 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
                 "over",
                 advice("sharded outputs"),
             )
+    for use in traced.uses if len(before) > 1 else ():
+        if not is_committed(use.array.value) and _may_be_divided(traced, use.array.value):
+            yield hazard_of(
+                "placement of outputs",
+                use,
+                "the array is not committed, and is used with what is sharded: legacy inlines all "
+                "of it on every device, stock simplified leaves its sharding to XLA, which outputs "
+                "that are not sharded otherwise may take over",
+                advice("sharded outputs"),
+            )
 
 
 def _of_outputs(traced: TracedProgram) -> list[Any]:
@@ -200,6 +211,31 @@ def _is_stated(option: Any) -> bool:
 
 
 # -- where the sharding of a captured array goes ---------------------------------------------------
+
+
+def _may_be_divided(traced: TracedProgram, value: Any) -> bool:
+    """Say whether XLA may shard a captured array that is not committed, and an output with it."""
+    body = inner(traced.closed)
+    own = tuple(_divides(each.sharding) for each in traced.arguments)
+    stated = _sharded_outputs(body, _STATED, own, {})
+    found = _sharded_outputs(body, value, (), {})
+    meets = any(name in STATES_A_MESH for name, _ in traced.places) or any(
+        one and two for one, two in zip(stated, found, strict=True)
+    )
+    return meets and any(
+        is_found and not is_stated and not _is_of_explicit_mesh(atom.aval)
+        for atom, is_stated, is_found in zip(body.outvars, stated, found, strict=True)
+    )
+
+
+def _divides(sharding: Any) -> bool:
+    """Say whether a sharding, or a spec of the mesh in context, divides an array."""
+    if isinstance(sharding, PartitionSpec):
+        return any(sharding)
+    return isinstance(sharding, Sharding) and not sharding.is_fully_replicated
+
+
+_STATED = object()  # stands for what equations state, where the way of its sharding is asked for
 
 
 def may_shard_outputs(body: Any, value: Any) -> bool:
@@ -231,6 +267,8 @@ def _sharded_outputs(
         return known[id(body), given]
     reached = {var for var, is_reached in zip(body.invars, given, strict=False) if is_reached}
     equations = [each for each in body.eqns if not _states_all(each)]
+    if value is _STATED:
+        reached.update(var for each in body.eqns if _states_all(each) for var in each.outvars)
     computed = {var for each in body.eqns for var in each.outvars if getattr(var.aval, "shape", ())}
 
     def is_reached(atom: Any) -> bool:
@@ -242,11 +280,12 @@ def _sharded_outputs(
         if len(bodies) == 1 and len(bodies[0].invars) == len(operands):
             results = _sharded_outputs(bodies[0], value, operands, known)
         else:  # a branch, whose first operand is an index; any result may depend on any operand
-            found = any(operands) or any(_mentions(each, value) for each in bodies)
-            results = [found] * len(equation.outvars)
+            is_so = any(operands) or any(_mentions(each, value) for each in bodies)
+            results = [is_so] * len(equation.outvars)
         if len(results) != len(equation.outvars) or equation.primitive.name in ("scan", "while"):
             results = [any(results)] * len(equation.outvars)
-        reached.update(var for var, is_so in zip(equation.outvars, results, strict=True) if is_so)
+        found = (var for var, is_so in zip(equation.outvars, results, strict=True) if is_so)
+        reached.update(computed.intersection(found))
 
     def go_back(equation: Any) -> None:
         atoms = [

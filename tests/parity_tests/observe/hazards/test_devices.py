@@ -7,8 +7,10 @@ import pytest
 from jax import lax
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
 
+from parity_tests.observe import hazards
 from parity_tests.observe.hazards.devices import may_shard_outputs
 from parity_tests.observe.hazards.traced_program import stated_places
+from parity_tests.program import from_function
 
 DEVICES = jax.devices()[:2]
 MESH = Mesh(np.array(DEVICES), ("x",))
@@ -84,6 +86,28 @@ def test_an_output_may_be_sharded(fun):
 )
 def test_no_output_can_be_sharded(fun):
     assert not may_shard_outputs(traced(fun), TABLE)
+
+
+@pytest.mark.parametrize(
+    ("fun", "is_told"),
+    [
+        (lambda x, r: (x * TABLE, TABLE), True),
+        (lambda x, r: (x * TABLE, r + TABLE), True),
+        (lambda x, r: (constrained(r * TABLE), TABLE + 1), True),
+        (lambda x, r: x * TABLE + TABLE, False),
+        (lambda x, r: (x * TABLE, r + 1), False),
+        (lambda x, r: (x + 1, r + TABLE), False),
+        (lambda x, r: (x * TABLE, TABLE.sum() + r), False),
+        (lambda x, r: ((y := jnp.sin(TABLE)), x * y), False),
+    ],
+)
+def test_what_is_not_committed_may_be_sharded_as_what_it_is_used_with(fun, is_told):
+    args = (
+        jax.device_put(OTHER, SPEC),
+        jax.device_put(OTHER, NamedSharding(MESH, PartitionSpec())),
+    )
+    found = hazards.detect(from_function(lambda: (jax.jit(fun), args), "here"))
+    assert is_told == ("placement of outputs" in [each.kind for each in found])
 
 
 def test_an_output_whose_type_states_its_sharding_takes_over_none():
