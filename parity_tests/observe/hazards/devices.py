@@ -152,9 +152,9 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
 
     In legacy the arguments, the options, the equations and a mesh in context decide where outputs
     are. In stock simplified a captured array is an argument too: it commits the outputs if nothing
-    else does, and may shard them. Look-alikes: an array that is not committed, or that is
-    replicated beside committed arguments; a program that states a sharding, is called in a mesh or
-    returns nothing.
+    else does, and may shard them, as XLA may one that is not committed and is used with what is
+    sharded. Look-alikes: any other array that is not committed, or one that is replicated beside
+    committed arguments; a program that states a sharding, is called in a mesh or returns nothing.
     """
     stated_outputs = _of_outputs(traced)
     if not inner(traced.closed).outvars or (
