@@ -14,14 +14,12 @@ from parity_tests.evidence.found import NumberedStep
 from parity_tests.exception_texts import named, without_ids
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.jax_internals import const_args, devices_of
-from parity_tests.jaxpr.bodies import inner
 from parity_tests.jaxpr.captured import CapturedValue, is_gone, words_of
-from parity_tests.jaxpr.captured_uses import stock_const_args
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
 from parity_tests.observe.reads.recorder import Site
 from parity_tests.observe.result_types import digest_of_tree, types_of
 from parity_tests.observe.stages import Lowered, Traced
-from parity_tests.proof.contents import check_bits
+from parity_tests.proof.contents import odd_bits_of
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.modules import number_module
@@ -143,10 +141,14 @@ def numbered(what: Literal["jaxpr", "module"], lowered: Lowered, platform: str =
 @jax_defaults()
 def numbered_jaxpr(closed_jaxpr: Any) -> Numbered:
     """Return the numbers of a jaxpr, read under JAX's defaults. Raises `UndecidedError`."""
-    # In legacy they are constants of the module, which has no such bits.
-    for each in stock_const_args(inner(closed_jaxpr), embed_threshold=0):
-        check_bits(each)
-    return number_jaxpr(closed_jaxpr)
+    found = number_jaxpr(closed_jaxpr)
+    _check_bits(found.odd_bits)  # in legacy they are constants of the module, which has none
+    return found
+
+
+def _check_bits(dtype: str) -> None:
+    if dtype:
+        raise UndecidedError(f"a captured array of {dtype} with bits that mean nothing")
 
 
 def _number_lowered(lowered: Lowered, platform: str) -> Numbered:
@@ -173,7 +175,7 @@ def _number_module(lowered: Lowered, made: Any) -> Numbered:
         raise UndecidedError("a captured AbstractRef: the module does not say which it is passed")
     passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
     for each in passed:
-        check_bits(each)
+        _check_bits(odd_bits_of(each))
     found = number_module(made.compiler_ir(), passed)
     devices = devices_of(made)
     if len(devices) < 2:  # where a captured array places a program is a hazard

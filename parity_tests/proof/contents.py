@@ -138,18 +138,19 @@ def content_of(array: Any) -> Content:
     return found
 
 
-def check_bits(array: Any) -> None:
-    """Raise `UndecidedError` if elements have bits that mean nothing: XLA may compute with these.
+def odd_bits_of(array: Any) -> str:
+    """Return the dtype of elements with bits that mean nothing, which XLA computes with; else "".
 
     Example::
 
-        check_bits(np.zeros(64, bool))
+        odd_bits_of(np.uint8([0, 2]).view(bool)) == "bool"
     """
-    name = str(getattr(array, "dtype", ""))
-    if name == "bool" or name in _BITS:
-        elements = np.ascontiguousarray(array if isinstance(array, np.ndarray) else _on_host(array))
-        if (elements.reshape(-1).view(np.uint8) >= 2 ** _BITS.get(name, 1)).any():
-            raise UndecidedError(f"a captured array of {name} with bits that mean nothing")
+    name = _name_of(array.dtype)
+    if name != "bool" and name not in _BITS:
+        return ""
+    elements = np.ascontiguousarray(array if isinstance(array, np.ndarray) else _on_host(array))
+    is_odd = (elements.reshape(-1).view(np.uint8) >= 2 ** _BITS.get(name, 1)).any()
+    return name if is_odd else ""
 
 
 _known: dict[int, tuple[weakref.ref[Any], Content]] = {}

@@ -31,7 +31,7 @@ from parity_tests.jaxpr.bodies import (
     structure_of,
 )
 from parity_tests.jaxpr.captured import words_of
-from parity_tests.proof.contents import content
+from parity_tests.proof.contents import content, odd_bits_of
 from parity_tests.proof.encodings import digest_of_type, encoded, is_replicated, with_digests
 from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
@@ -96,6 +96,7 @@ def _numbered(closed: Any, *, expands: bool) -> Numbered:
         by_calls=b"" if expands else digest,
         writers=sum(map(may_write, callbacks)),
         is_native=walk.is_native or any(each.name == "ffi_call" for each in steps),
+        odd_bits=walk.odd_bits,
     )
 
 
@@ -148,6 +149,7 @@ class _Walk:
     constants: set[Number] = field(default_factory=set)
     bodies: int = 0
     is_native: bool = False  # by a primitive that is not JAX's
+    odd_bits: str = ""
     level: int = 0
     depth: int = 0
     _results: dict[Any, tuple[Any, list[Number]]] = field(default_factory=dict)
@@ -225,9 +227,10 @@ class _Walk:
         # Most constants are scalars, whose bytes are all that they say.
         is_scalar = isinstance(words, (np.generic, np.ndarray)) and not words.shape
         is_short = is_scalar and words.dtype.kind in "fiuc" and words.dtype.isnative
-        return number(
-            "constant", digest_of_type(aval), words.tobytes() if is_short else content(words)
-        )
+        if is_short:
+            return number("constant", digest_of_type(aval), words.tobytes())
+        self.odd_bits = self.odd_bits or odd_bits_of(words)
+        return number("constant", digest_of_type(aval), content(words))
 
     # -- equations ---------------------------------------------------------------------------------
 

@@ -64,6 +64,7 @@ class Numbered:
     program is not much larger than it is written. `callbacks` counts the calls of Python functions
     of a module, whose digest has them by their places alone; `writers` those of a jaxpr that may
     write to a NumPy array; one that `is_native` calls functions that it has the names of.
+    `odd_bits` is the dtype of a captured array with bits that mean nothing, as a bool of byte 2.
     """
 
     digest: Number
@@ -76,3 +77,4 @@ class Numbered:
     callbacks: int = 0
     writers: int = 0
     is_native: bool = False
+    odd_bits: str = ""
