@@ -100,25 +100,31 @@ def load(targets: Sequence[str]) -> tuple[Program | Unavailable, ...]:
 def parts(targets: Sequence[str]) -> tuple[str, ...]:
     """Return targets with the files that have programs in the place of directories.
 
-    Raises `TargetError` where a directory has none, or cannot be read.
+    Raises `TargetError` where a directory has none or cannot be read, and where a file is missing.
 
     Example::
 
         parts(["models", "my_package.programs"]) == ("models/a.py", "my_package.programs")
     """
     with _readable():
-        found = [
-            part
-            for target in targets
-            for part in (map(str, _files_in(target)) if _is_folder(split(target)[0]) else [target])
-        ]
+        found = [part for target in targets for part in _parts_of(target)]
     return tuple(dict.fromkeys(found))
+
+
+def _parts_of(target: str) -> list[str]:
+    module_part, _ = split(target)
+    if _is_folder(module_part):
+        return list(map(str, _files_in(target)))
+    if module_part.endswith(".py"):
+        _check_is_there(Path(module_part))
+    return [target]
 
 
 def check_names_one(target: str) -> tuple[str, str]:
     """Return the module and the name of a target of one program; nothing is imported.
 
-    Raises `TargetError` where it names a module, a file or a folder alone.
+    Raises `TargetError` where it names a module, a file or a folder alone, or a file that is not
+    there.
 
     Example::
 
@@ -130,6 +136,8 @@ def check_names_one(target: str) -> tuple[str, str]:
             below = _targets_below(Path(target)) if _is_folder(target) else []
         example = next(iter(below), f"{target}:NAME")
         raise TargetError(f"{target!r} names no program: write {example}")
+    if module_part.endswith(".py"):
+        _check_is_there(Path(module_part))
     return module_part, name
 
 
@@ -402,16 +410,21 @@ def _import_module(module: str) -> ModuleType:
     return importlib.import_module(module)
 
 
+def _check_is_there(file: Path) -> None:
+    if file.is_file():
+        return
+    folder = file.parent
+    if not folder.is_dir():
+        raise TargetError(f"no folder {str(folder)!r} (from the target {str(file)!r})")
+    raise TargetError(
+        f"no file {file.name!r} in {str(folder.resolve())!r}"
+        + suggestions.close(file.name, [each.name for each in folder.glob("*.py")])
+    )
+
+
 def _import_file(path_text: str) -> ModuleType:
     path = Path(path_text)
-    if not path.is_file():
-        folder = path.parent
-        if not folder.is_dir():
-            raise TargetError(f"no folder {str(folder)!r} (from the target {path_text!r})")
-        raise TargetError(
-            f"no file {path.name!r} in {str(folder.resolve())!r}"
-            + suggestions.close(path.name, [each.name for each in folder.glob("*.py")])
-        )
+    _check_is_there(path)
     path = path.resolve()
     digest = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     # Not the bare stem, or `random.py` would replace the module of the standard library.

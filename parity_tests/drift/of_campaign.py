@@ -20,6 +20,7 @@ from parity_tests.processes.kept_files import note_refusal
 from parity_tests.processes.listing import ListingError, list_programs
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
+from parity_tests.targets import TargetError
 from reports.rows import Environment, ProgramRow, Side
 
 # By the number of a program: the evidence of a side, the arbiter's outputs, and the job that runs
@@ -113,7 +114,7 @@ def saved_job(
     own.mkdir()
     try:
         listing = list_programs([row.target], own, limits)
-    except ListingError as error:
+    except (ListingError, TargetError) as error:
         return NotRunAgain(str(error).splitlines()[0])
     if listing.error is not None:
         return NotRunAgain(listing.error.splitlines()[0])

@@ -127,7 +127,7 @@ def test_experiments_say_what_they_do_on_stderr(
         raise in_worker.ExperimentError("it: done")
 
     monkeypatch.setattr(in_worker, asked, ask)
-    assert app.main([command, "m.py:step", *options]) == 2
+    assert app.main([command, "m:step", *options]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     *told, last = printed.err.splitlines()

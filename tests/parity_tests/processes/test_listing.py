@@ -11,6 +11,7 @@ from parity_tests.processes import listing
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.processes.worker_process import Lost
+from parity_tests.targets import TargetError
 from reports.rows import Environment
 
 ENDS, CHANGES, RAISES = "ends.py", "changes.py", "raises.py"
@@ -21,8 +22,9 @@ def program(part):
 
 
 @pytest.fixture
-def asked(monkeypatch):
+def asked(monkeypatch, tmp_path):
     """Processes that import files as their names say; returns what each was asked for."""
+    monkeypatch.chdir(tmp_path)
     questions = []
 
     def ask(question, side, folder, limits):
@@ -50,6 +52,8 @@ HERE = Environment.model_construct()
 
 
 def listed(tmp_path, *parts):
+    for part in parts:
+        (tmp_path / part).touch()
     return listing.list_programs(parts, tmp_path, Limits(1.0))
 
 
@@ -88,3 +92,10 @@ def test_settings_that_jax_does_not_latch_are_taken_back():
     with jax.numpy_rank_promotion("warn"):
         assert not at_start.is_restored()  # what holds in a block is nobody's to take back
     assert at_start.is_restored()
+
+
+def test_no_process_starts_for_a_file_that_is_missing(asked, tmp_path):
+    (tmp_path / "a.py").touch()
+    with pytest.raises(TargetError, match=r"no file 'gone\.py' in "):
+        listing.list_programs(["a.py", "gone.py:step"], tmp_path, Limits(1.0))
+    assert asked == []
