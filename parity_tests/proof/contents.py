@@ -172,14 +172,14 @@ def _on_host(array: Any) -> np.ndarray[Any, Any]:
         return np.asarray(array)
     if array.is_deleted():
         raise UndecidedError("a captured array that is deleted")
-    if jax.dtypes.issubdtype(array.dtype, jax.dtypes.extended):
+    if not isinstance(array.dtype, np.dtype):
         if not jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
             raise UndecidedError(f"a captured array of the extended dtype {array.dtype}")
         array = jax.random.key_data(array)
     if not array.is_fully_addressable:
         raise UndecidedError("a captured array with shards on other machines")
     if array.is_fully_replicated:
-        return uncached(array.addressable_data(0))
+        return uncached(array if array.size <= _FEW else array.addressable_data(0))
     whole = np.empty(array.shape, array.dtype)
     for shard in array.addressable_shards:
         if shard.replica_id == 0:
