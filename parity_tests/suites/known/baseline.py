@@ -2,7 +2,8 @@
 
 A state is the worst rung of a program's outputs, and what else differs. A program is known by its
 file, its function and the types of its arguments: lines move with every edit. There are no times
-and no values in it, so that it holds on every machine of its platform.
+and no values in it, so that it holds on every machine of its platform. Programs of one name, file
+and types share a state, which has each difference as often as there are programs with it.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ _WORDS = (
     "bitwise", "ulp", "tolerance", "arbiter", "not compared", "committed", "sharding", "mismatch",
     "failure",
 )  # fmt: skip
+_ALIKE = frozenset(_WORDS[:5])
 
 
 class BaselineError(ValueError):
@@ -176,7 +178,7 @@ def _is_stale(entry: Accepting, selection: Selection) -> bool:
 
 
 def _states(result: SuiteResult, names: PortableNames) -> dict[str, Accepting]:
-    """Return the state of each program by its key; programs with one key have the worst."""
+    """Return the state of each program by its key; programs with one key have that of all."""
     differs: dict[str, set[str]] = {}
     for row in result.differences:
         if metric_of(row) != "outputs":
@@ -187,7 +189,7 @@ def _states(result: SuiteResult, names: PortableNames) -> dict[str, Accepting]:
         state = ", ".join(sorted({*words, *_rung(program, words)}, key=_WORDS.index))
         own = Accepting(state, program.test)
         key = key_of(program, names)
-        found[key] = _worst(own, found.get(key, own))
+        found[key] = _both(own, found[key]) if key in found else own
     return found
 
 
@@ -198,9 +200,12 @@ def _rung(program: SuiteProgram, differs: set[str]) -> Iterator[str]:
         yield "not compared"
 
 
-def _worst(one: Accepting, other: Accepting) -> Accepting:
-    worst = max(one.state, other.state, key=_rank)
-    return Accepting(worst, min(one.test, other.test))
+def _both(one: Accepting, other: Accepting) -> Accepting:
+    """Join the states of two programs: the worse one, with the differences of the other."""
+    better, worse = sorted((one.state, other.state), key=_rank)
+    differences = [word for word in _words(better) if word not in _ALIKE]
+    state = ", ".join(sorted([*_words(worse), *differences], key=_WORDS.index))
+    return Accepting(state, min(one.test, other.test))
 
 
 def _rank(state: str) -> list[int]:

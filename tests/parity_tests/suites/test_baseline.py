@@ -141,6 +141,20 @@ def test_lines_may_move_and_programs_of_one_name_have_the_worst_state(written):
     assert changes(file, built.result(moved, built.program("b", rung="ulp"))) == {}
 
 
+def test_an_accepted_difference_covers_no_other_program_of_its_name(written):
+    """As of local functions `f` in many tests of a file."""
+    file, one = written(step="mismatch"), built.program("a", rung="mismatch")
+    assert changes(file, built.result(one, built.program("b", rung="ulp"))) == {}
+    both = built.result(one, built.program("b", rung="mismatch", source="model.py:40"))
+    found = ("mismatch", "mismatch, mismatch", "it is worse than accepted")
+    assert changes(file, both) == {STEP: found}
+    updated(file, both)
+    assert changes(file, both) == {}
+    assert changes(file, built.result(one)) == {
+        STEP: (found[1], found[0], "it is better than accepted")
+    }
+
+
 def test_hostile_names_are_written_and_read_back(tmp_path):
     hostile = built.program(name=built.HOSTILE, source=f"{built.HOSTILE}:3")
     file, result = tmp_path / "baseline.toml", built.result(hostile)
