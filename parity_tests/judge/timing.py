@@ -52,7 +52,7 @@ def judge_times(
 
     `left` and `right` have the samples of each program by its name, in the order of the runs. A
     campaign passes its samples twice, a comparison of two campaigns passes both. If `left` lacks
-    the left side of a pair, `right` may have it, and the other way around.
+    the left side of a pair, `right` may have it, and the other way around, unless both are one.
 
     Example::
 
@@ -136,8 +136,11 @@ def _both(
         {each.side: np.array(each.seconds) for each in samples if each.metric == metric}
         for samples in (left, right)
     )
-    a = of_left.get(pair[0], of_right.get(pair[0]))
-    b = of_right.get(pair[1], of_left.get(pair[1]))
+    if pair[0] == pair[1]:  # one measurement twice is no comparison
+        a, b = of_left.get(pair[0]), of_right.get(pair[1])
+    else:
+        a = of_left.get(pair[0], of_right.get(pair[0]))
+        b = of_right.get(pair[1], of_left.get(pair[1]))
     return None if a is None or b is None else (a, b)
 
 

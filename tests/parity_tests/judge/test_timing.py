@@ -76,6 +76,14 @@ def test_too_few_samples_are_not_measured():
     assert judge_times(measured, measured, [("legacy", "simplified")]) == {"p0": ()}
 
 
+def test_a_side_that_one_run_alone_has_timed_is_not_compared_with_its_own_times():
+    timed = programs([1.0])
+    nothing = dict.fromkeys(timed, ())
+    side = ("jax-legacy", "jax-legacy")
+    assert set(judge_times(timed, nothing, [side]).values()) == {()}
+    assert set(judge_times(nothing, timed, [side]).values()) == {()}
+
+
 def test_a_noisy_machine_widens_the_margin():
     assert calibrate(programs([1.0] * 30, noise=0.001))["compile"] == SMALLEST_MARGIN
     assert calibrate(programs([1.0] * 30, noise=0.5))["compile"] > 0.3
