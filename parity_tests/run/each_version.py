@@ -9,7 +9,7 @@ import contextlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import combinations
 from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
@@ -303,7 +303,10 @@ def _changes(found: Sequence[RanOn], *, timed_in_turns: bool) -> Iterator[Versio
 def _times(
     saved: Sequence[tuple[str, Saved]],
 ) -> dict[tuple[str, str], dict[str, tuple[TimeComparison, ...]]]:
-    """Judge the times of each version against those of the version before, by program."""
+    """Judge the times of each version against those of each before, by program.
+
+    A version is compared with the last one that has run a program, which may not be its neighbour.
+    """
     samples = [
         (label, {row.name: row.time_samples for row in each.campaign.programs})
         for label, each in saved
@@ -311,7 +314,7 @@ def _times(
     sides = [(side, side) for side in SIDES]
     return {
         (before, after): judge_times(left, right, sides)
-        for (before, left), (after, right) in pairwise(samples)
+        for (before, left), (after, right) in combinations(samples, 2)
     }
 
 

@@ -254,6 +254,19 @@ def test_times_taken_in_turns_are_judged_and_others_are_not(tmp_path):
     assert not any(each.is_news or each.times for each in grid_of(found).changes)
 
 
+def test_times_are_judged_against_the_last_version_that_has_run_the_program(tmp_path):
+    found = [
+        timed_on(tmp_path, "0.9.2", 1, seed=1),
+        ran_on(tmp_path, "0.10.2", names=("another",)),
+        timed_on(tmp_path, "0.11.2", 5, seed=3),
+    ]
+    grid = grid_of(found, timed_in_turns=True)
+    assert [(each.before, each.after, each.news) for each in grid.changes] == [
+        ("0.9.2", "0.11.2", ""),
+        ("0.9.2", "0.11.2", "slower"),
+    ]
+
+
 def test_rounds_of_all_versions_are_taken_in_turns(campaigns, tmp_path, monkeypatch):
     """Each version runs once, then all take turns in its folder: A B B A, and so their sides."""
     planned, ran = campaigns
