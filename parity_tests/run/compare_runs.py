@@ -220,20 +220,21 @@ class _Pair:
         return worse, better, notes
 
     def _reasons(self) -> tuple[list[str], list[str], list[str]]:
-        """Compare the reasons that the runs themselves give for their verdicts on the flip."""
+        """Compare the reasons that the runs themselves give for their verdicts."""
         worse: list[str] = []
         better: list[str] = []
         notes: list[str] = []
-        for program, other, found, how in (
-            (self.right, self.left, worse, "the flip"),
-            (self.left, self.right, better, "the flip, no longer"),
+        for program, other, found, ending in (
+            (self.right, self.left, worse, ""),
+            (self.left, self.right, better, ", no longer"),
         ):
             known = {(outcome in _DIFFERENT or outcome, what) for outcome, what in other.reasons}
             for outcome, what in program.reasons:
                 if (outcome in _DIFFERENT or outcome, what) in known:
                     continue
-                text = f"{how}: {outcome}: {what}"
-                if self.alike.machine or outcome in _DIFFERENT:
+                of_ours = outcome == "difference"
+                text = f"{'our pipelines' if of_ours else 'the flip'}{ending}: {outcome}: {what}"
+                if self.alike.machine or of_ours or outcome in _DIFFERENT:
                     found.append(text)
                 else:
                     notes.append(f"{text} (not judged)")

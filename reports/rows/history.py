@@ -112,7 +112,8 @@ class StoredSide:
 class StoredProgram:
     """One program of a run.
 
-    `reasons` are those of the flip that are not safe, each with what it is about: "time call".
+    `reasons` are those of the flip that are not safe, each with what it is about: "time call", and
+    pairs besides the flip that are apart, as a "difference".
     """
 
     name: str
@@ -121,7 +122,7 @@ class StoredProgram:
     verdict: Verdict
     flip: FlipOutcome | None
     reason: str
-    reasons: tuple[tuple[FlipOutcome, str], ...]
+    reasons: tuple[tuple[FlipOutcome | Verdict, str], ...]
     sides: Mapping[Side, StoredSide]
     is_final: bool = True  # False: judged before the rounds and the second runs of the campaign
     samples: tuple[TimeSamples, ...] = ()

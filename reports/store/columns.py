@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from pydantic import TypeAdapter
 
-from reports.rows import Campaign, Observation, ProgramRow, TimeSamples, metrics
+from reports.rows import Campaign, Observation, ProgramRow, TimeSamples, Verdict, metrics
 from reports.rows.history import KEY_METRICS, StoredProgram, StoredRun, StoredSide
 from reports.rows.row import spelled_out
 
@@ -31,11 +31,26 @@ def program_of(row: ProgramRow, *, is_final: bool = True) -> StoredProgram:
                 for each in reasons
                 if each.outcome != "safe"
             )
-        ),
+        )
+        + _besides_the_flip(row),
         sides={each.side: _side(each) for each in row.observations},
         is_final=is_final,
         samples=row.time_samples,
     )
+
+
+def _besides_the_flip(row: ProgramRow) -> tuple[tuple[Verdict, str], ...]:
+    """Return what makes the verdict "difference" on pairs that are not the flip: ours are apart."""
+    if row.verdict != "difference":
+        return ()
+    flip = (row.flip.left, row.flip.right) if row.flip else ()
+    compared = [(e.left, e.right, e.metric) for e in row.comparisons if e.outcome == "different"]
+    bugs = [
+        (e.left, e.right, e.cause) for e in row.drift if e.cause in ("a bug", "another program")
+    ]
+    pairs = [each for each in (*compared, *bugs) if each[:2] != flip]
+    told = (f"{left} and {right}: {what}" for left, right, what in pairs)
+    return tuple(("difference", each) for each in dict.fromkeys(told))
 
 
 def _side(observation: Observation) -> StoredSide:

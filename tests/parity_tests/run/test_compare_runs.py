@@ -89,6 +89,30 @@ def test_the_outcome_of_a_program(before, now, outcome):
     assert change(before, now).outcome == outcome
 
 
+OURS = ("difference", "legacy and jax-legacy: outputs")
+OTHERS = ("difference", "simplified and jax-simplified: outputs")
+FLIPPED = ("different", "outputs")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "outcome", "told"),
+    [
+        # What the flip no longer breaks, our own pipeline does now.
+        (("different", FLIPPED), ("safe", OURS), "worse", "our pipelines: difference: legacy and"),
+        (("safe", OURS), ("safe", OURS, OTHERS), "worse", "our pipelines: difference: simplified"),
+        (("safe", OURS, OTHERS), ("safe", OURS), "better", "our pipelines, no longer: difference"),
+        (("different", FLIPPED, OURS), ("safe", OURS), "better", "the flip, no longer: different"),
+    ],
+)
+@pytest.mark.parametrize("changes", [{}, {"machine": "another"}])
+def test_another_pair_that_is_apart_is_no_noise(before, now, outcome, told, changes):
+    left, right = (program(flip=flip, verdict="difference", reasons=tuple(reasons))
+                   for flip, *reasons in (before, now))  # fmt: skip
+    found = change(left, right, **changes)
+    assert found.outcome == outcome
+    assert found.reasons[0].startswith(told)
+
+
 def test_a_safe_flip_beside_sides_that_could_not_be_compared_is_told():
     found = change(program(), program(verdict="could not compare"))
     assert found.reasons == ("safe before, safe, and over all sides could not compare now",)

@@ -102,6 +102,18 @@ def test_a_side_has_the_figures_of_key_metrics(campaigns):
     assert figures.keys() <= set(KEY_METRICS.values())
 
 
+def test_pairs_that_are_apart_besides_the_flip_are_kept(campaigns):
+    def of_flip(left, right):
+        flip = FlipVerdict(left=left, right=right, outcome="safe", reasons=())
+        row = campaigns.difference().model_copy(update={"flip": flip})
+        return columns.program_of(row).reasons
+
+    assert of_flip("legacy", "simplified") == ()
+    assert of_flip("jax-legacy", "jax-simplified") == (
+        ("difference", "legacy and simplified: outputs"),
+    )
+
+
 def test_a_program_is_there_as_soon_as_it_is_put(path, rich):
     with writing.begun(path, begin(rich)) as writer:
         writer.put(3, rich.programs[3])
