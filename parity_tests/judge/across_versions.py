@@ -92,9 +92,11 @@ def compare(program: str, side: Side, before: OnVersion, after: OnVersion) -> Ve
         after=after.label,
         **_judged(left, right, before.truth or after.truth),
     )
-    if before.digest != after.digest and change.outcome != "equal":
-        causes = ("the file of its source is another", *change.causes)
-        change = change.model_copy(update={"causes": causes})
+    if before.digest != after.digest:
+        # It may be another program, and then no stage of JAX is to blame.
+        unknown = {"by_numbers": "", "cause_of_times": ""}
+        another = () if change.outcome == "equal" else ("the file of its source is another",)
+        change = change.model_copy(update={**unknown, "causes": (*another, *change.causes)})
     varying = before.not_repeatable or after.not_repeatable
     if change.is_news and varying:
         what = f"it does not repeat itself: {varying}"
@@ -194,8 +196,17 @@ def _by_numbers(before: Observation, after: Observation) -> str:
         return ""
     is_traced_alike, is_lowered_alike = (left.digest == right.digest for left, right in pairs)
     if not is_traced_alike:
+        # The number of a callback has its bytecode, which is another in each Python.
+        if modules[0].callbacks and _python(before) != _python(after):
+            return ""
         return "traced otherwise, lowered alike" if is_lowered_alike else "traced otherwise"
     return "traced and lowered alike" if is_lowered_alike else "lowered otherwise"
+
+
+def _python(observation: Observation) -> list[str]:
+    """Return the version of Python whose bytecode a side was traced with."""
+    version = observation.measured_with.python if observation.measured_with else ""
+    return version.split(".")[:2]
 
 
 def _cause_of_times(before: Observation, after: Observation) -> str:

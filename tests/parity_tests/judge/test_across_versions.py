@@ -212,6 +212,27 @@ def test_digests_say_in_which_stage_jax_changed(after, said):
     assert change.by_numbers == said
 
 
+@pytest.mark.parametrize(("python", "said"), [("3.11.9", "traced otherwise"), ("3.13.0", "")])
+@pytest.mark.parametrize("module", ["m", "n"])
+def test_the_bytecode_of_a_callback_on_another_python_is_no_change_of_jax(python, said, module):
+    def with_callback(jaxpr, module, python):
+        told = MeasuredWith(python=python, jax="", jaxlib="", backend="cpu")
+        number = ProgramNumber(digest=module, callbacks=1)
+        numbers = Numbers(jaxpr=ProgramNumber(digest=jaxpr), modules={"": number})
+        return evidence(numbers=numbers, measured_with=told)
+
+    before = with_callback("j", "m", "3.11.7")
+    [change] = judged(before, with_callback("k", module, python))
+    assert change.by_numbers.removesuffix(", lowered alike") == said
+    [alike] = judged(before, with_callback("j", "m", python))
+    assert alike.by_numbers == "traced and lowered alike"
+
+
+def test_a_stage_of_jax_is_not_blamed_where_the_source_is_another():
+    [change] = judged(compiled("o"), compiled("p", jaxpr="k", module="n"), digest="another")
+    assert (change.by_numbers, change.cause_of_times, change.outcome) == ("", "", "equal")
+
+
 def test_other_arguments_say_nothing_of_the_outputs():
     one, two = (
         ArgumentLeaf(path="x", shape=(2,), dtype="float32", sha256=digest) for digest in "ab"
