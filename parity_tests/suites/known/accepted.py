@@ -318,8 +318,10 @@ class KnownDifferences:
         selection = selection_of(folder, session, result.lost)
         platform, baseline = platform_of(result.versions), self._accepted.baseline
         judged = self._accepted.judged(result, selection, platform)
-        if selection.is_whole and not any(each.is_judged for each in result.programs):
-            judged = judged.model_copy(update={"for_nothing": len(selection.completed)})
+        passes = session.exitstatus == pytest.ExitCode.OK and selection.was_all_asked
+        if passes and not any(each.is_judged for each in result.programs):
+            tests = selection.completed | selection.failed
+            judged = judged.model_copy(update={"for_nothing": len(tests)})
         if baseline is not None and baseline.is_updated:
             try:
                 baseline.update(result, selection, platform)

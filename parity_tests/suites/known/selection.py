@@ -37,8 +37,13 @@ class Selection:
 
     @property
     def is_whole(self) -> bool:
-        """Whether every test of the suite ran, but for those that skip themselves."""
-        return not (self.part or self.deselected or self.failed or self.lost)
+        """Whether every test of the suite ran to its end, but for those that skip themselves."""
+        return self.was_all_asked and not self.failed
+
+    @property
+    def was_all_asked(self) -> bool:
+        """Whether the run was of the whole suite, also where a test is xfailed or ran again."""
+        return not (self.part or self.deselected or self.lost)
 
     @property
     def known(self) -> frozenset[str]:

@@ -116,6 +116,16 @@ def test_a_whole_suite_in_which_nothing_was_compared_is_no_success(suite):
         assert not any(line.startswith("nothing was") for line in of_a_part.section)
 
 
+def test_an_xfailed_test_makes_no_success_of_a_suite_in_which_nothing_was_compared(suite):
+    xfailed = "import pytest\n\n\n@pytest.mark.xfail\ndef test_x():\n    assert 0"
+    for tests in (xfailed, f"{xfailed}\n\n\ndef test_plain(): pass"):
+        run = suite.write(tests, head="").run("--constparity=both")
+        assert run.returncode == 1
+        assert any(line.startswith("nothing was compared: ") for line in run.section)
+    fails = suite.write("def test_fails(): assert 0", head="").run("--constparity=both")
+    assert not any(line.startswith("nothing was") for line in fails.section)
+
+
 def test_the_project_asks_for_reports_below_its_own_folder(suite):
     suite.write(TESTS)
     (suite.folder / "pyproject.toml").write_text(
