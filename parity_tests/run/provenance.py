@@ -29,13 +29,16 @@ def provenance_of_saved(left: Saved, right: Saved) -> tuple[set[str], tuple[str,
         provenance_of_saved(left, right)[1]
         # ("provenance: not measured alike: jax 0.10.2 and 0.10.3; times are not judged",)
     """
-    other = differing(left.campaign.environment, right.campaign.environment)
+    other = [
+        *differing(left.campaign.environment, right.campaign.environment).values(),
+        *_other_settings_of_saved(left, right),
+    ]
     of_left, of_right = left.rows(), right.rows()
     both = [name for name in of_left if name in of_right]
     sources = [name for name in both if of_left[name].digest != of_right[name].digest]
     lines = []
     if other:
-        what = "; ".join(other.values())
+        what = "; ".join(other)
         lines.append(f"provenance: not measured alike: {what}; times are not judged")
     if sources:
         more = len(sources) - _NAMES_SHOWN
@@ -126,6 +129,22 @@ def differing(left: Environment, right: Environment) -> dict[str, str]:
 
 def _differs(name: str, left: object, right: object) -> str:
     return f"{name.replace('_', ' ')} {left or 'unknown'} and {right or 'unknown'}"
+
+
+def _other_settings_of_saved(left: Saved, right: Saved) -> list[str]:
+    for each in (left, right):
+        if each.campaign.settings is None:
+            return [f"settings of {each.path} not recorded"]
+    ours, theirs = (
+        {name: each for name, each in (saved.campaign.settings or {}).items() if _moves(name)}
+        for saved in (left, right)
+    )
+    return other_settings(ours, theirs)
+
+
+def _moves(setting: str) -> bool:
+    """Say whether figures depend on a setting of a campaign."""
+    return setting not in ("attribute", "flips")
 
 
 def _other_settings(left: StoredRun, right: StoredRun) -> list[str]:

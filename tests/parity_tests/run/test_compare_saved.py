@@ -365,6 +365,26 @@ def test_other_versions_and_machines_are_in_the_headline_and_have_no_times(saved
     assert json.loads(reports.render_report("json", result))["provenance"] == [*result.provenance]
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"JAX_ENABLE_X64": "1"}, "JAX_ENABLE_X64 unset and 1"),
+        ({"fresh": "True"}, "fresh False and True"),
+        (None, "settings of {} not recorded"),
+    ],
+)
+def test_other_settings_are_in_the_headline_and_have_no_times(saved, settings, told):
+    folder, _ = saved
+    left, right = map(with_times, halves_of(folder))
+    update = {"settings": settings and {**right.campaign.settings, **settings}}
+    other = replace(right, campaign=right.campaign.model_copy(update=update))
+    result = compare(left, other)
+    assert result.provenance == (
+        f"provenance: not measured alike: {told.format(right.path)}; times are not judged",
+    )
+    assert not any(row.times for row in result.programs)
+
+
 def measured_with_jax(saved, version):
     """What is saved, as if all processes had told this version of JAX."""
 
