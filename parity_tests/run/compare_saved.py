@@ -24,7 +24,7 @@ from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.options import ATTRIBUTION_TIMEOUT, Limits
 from parity_tests.processes.protocol import Job, Progress
 from parity_tests.run.provenance import provenance_of_saved
-from reports.rows import SIDES, Campaign, ProgramRow, Side, TimeComparison
+from reports.rows import SIDES, Campaign, Hazard, ProgramRow, Side, TimeComparison
 from reports.views.measured import lines
 
 
@@ -110,7 +110,7 @@ def _draft(
         together = {**in_left, **in_right}
         compared = [(together[a], together[b]) for a, b in pairs if {a, b} <= set(together)]
     truth = left.truth(name) or right.truth(name)
-    row = left.rows()[name]
+    row, other = left.rows()[name], right.rows()[name]
     comparisons = compare_pairs(compared, truth)
     if _is_repeated(pairs) and _version(left) != _version(right):
         comparisons = counts_not_judged(comparisons)
@@ -118,12 +118,18 @@ def _draft(
         observed=tuple(each.observation for each in (*in_left.values(), *in_right.values())),
         comparisons=comparisons,
         times=times,
-        hazards=row.hazards,
+        hazards=_of_either(row.hazards, other.hazards),
         no_arbiter="" if truth else "neither of the files has its outputs",
-        too_late=row.too_late or right.rows()[name].too_late,
+        too_late=row.too_late or other.too_late,
     )
     shown = tuple(each.observation for each in {**in_right, **in_left}.values())
     return RowDraft(row, findings, shown, row.time_samples)
+
+
+def _of_either(left: tuple[Hazard, ...], right: tuple[Hazard, ...]) -> tuple[Hazard, ...]:
+    """Return the hazards of two runs of a program, each once: the later run may have new ones."""
+    known = {(each.kind, each.file, each.line) for each in left}
+    return (*left, *(e for e in right if (e.kind, e.file, e.line) not in known))
 
 
 def _is_repeated(pairs: list[tuple[Side, Side]]) -> bool:

@@ -171,6 +171,16 @@ def test_a_campaign_equals_itself(saved):
     assert {row.name for row in again.programs} == {row.name for row in live.programs}
 
 
+def test_a_hazard_of_either_file_is_one_of_the_program(saved):
+    folder, _ = saved
+    live = Saved.read(folder / "live.json")
+    [hazard] = live.rows()["good"].hazards
+    without = with_rows(live, lambda row: row.model_copy(update={"hazards": ()}))
+    for files in ((live, without), (without, live), (live, live)):
+        result = compare(*files)
+        assert {each.name: each.hazards for each in result.programs}["good"] == (hazard,)
+
+
 def test_a_side_that_changed_is_different_from_itself(saved):
     folder, _ = saved
 
