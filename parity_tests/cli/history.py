@@ -147,7 +147,7 @@ def trend(
 ) -> None:
     """Draw a metric over the runs of a store, also as an SVG picture.
 
-    Lines join runs of one machine with the same versions alone; over jax, of one machine. Sums are
+    Lines join runs of one machine with the same settings and versions; over jax, settings. Sums are
     over the programs that all these runs have.
 
     Examples:

@@ -1,8 +1,8 @@
 """Trends: the values of one metric over the runs of a store.
 
-Points are joined only where one machine measured them with the same versions, unless the versions
-of JAX are what is asked for. A sum is over programs that all of its runs have, for a sum over other
-programs would move by itself.
+Points are joined only where one machine measured them with the same settings and versions, unless
+the versions of JAX are what is asked for. A sum is over programs that all of its runs have, for a
+sum over other programs would move by itself.
 """
 
 from __future__ import annotations
@@ -108,9 +108,22 @@ def _machine(run: StoredRun) -> str:
     return f"{run.machine or 'a machine that is not recorded'}: {', '.join(hardware)}"
 
 
-def _versions(run: StoredRun) -> str:
-    told = run.environment.model_dump()
-    return ", ".join(f"{name} {told[name]}" for name in _VERSIONS)
+def _settings_apart(runs: Sequence[StoredRun]) -> list[str]:
+    """Return the settings that are not the same in all runs, but how many rounds there were."""
+    known = [run.settings or {} for run in runs]
+    names = dict.fromkeys(name for each in known for name in each if name != "rounds")
+    return [name for name in names if len({each.get(name) for each in known}) > 1]
+
+
+def _measured_with(run: StoredRun, settings: Sequence[str], over: Over) -> str:
+    """Tell the versions and these settings of a run; over jax, the settings alone."""
+    versions, told = run.environment.model_dump(), run.settings or {}
+    return ", ".join(
+        [
+            *(f"{name} {versions[name]}" for name in _VERSIONS if over != "jax"),
+            *(f"{name} {told.get(name, 'unset')}" for name in settings),
+        ]
+    )
 
 
 def _grouped(
@@ -150,7 +163,8 @@ def _lines(
     runs: Sequence[StoredRun], values: _Values, machine: str, over: Over, *, is_flip: bool
 ) -> list[TrendLine]:
     names: Sequence[str] = FLIP_ANSWERS if is_flip else SIDES
-    groups = {"": list(runs)} if over == "jax" else _grouped(runs, _versions)
+    apart = _settings_apart(runs)
+    groups = _grouped(runs, lambda run: _measured_with(run, apart, over))
     found = []
     for name in names:
         common = None if is_flip else _common(runs, values, name)

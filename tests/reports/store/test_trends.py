@@ -20,7 +20,9 @@ def path(tmp_path):
 def keep(path, campaigns):
     numbers = itertools.count()
 
-    def put(seconds, names=("a", "b"), *, finished=True, machine="here", **environment):
+    def put(
+        seconds, names=("a", "b"), *, finished=True, machine="here", settings=None, **environment
+    ):
         """Keep a run in which each program compiles in so many seconds, on each side."""
         number = next(numbers)
         result = campaigns.campaign(*[program(campaigns, name, seconds) for name in names])
@@ -32,6 +34,7 @@ def keep(path, campaigns):
             result.environment,
             result.sides,
             machine=machine,
+            settings=settings or {},
             commit=Commit(f"{number}" * 40, "2026-11-01"),
             planned=tuple(names),
         )
@@ -101,6 +104,17 @@ def test_lines_end_where_the_machine_or_the_versions_change(path, keep):
     found = trend(path, "compile")
     assert values(found) == [[2.0, 4.0], [6.0], [8.0], [10.0]]
     assert len({line.machine for line in found.lines}) == 3
+
+
+def test_lines_end_where_a_setting_changes_that_figures_depend_on(path, keep):
+    keep(1.0, settings={"rounds": "5"})
+    keep(2.0, settings={"XLA_FLAGS": "--x", "rounds": "9"})
+    keep(3.0, settings={"XLA_FLAGS": "--x"}, jax="0.12.0")
+    keep(4.0, jax="0.12.1")
+    assert values(trend(path, "compile")) == [[2.0], [4.0], [6.0], [8.0]]
+    over_jax = trend(path, "compile", over="jax")
+    assert values(over_jax) == [[4.0, 6.0], [8.0]]
+    assert [each.versions for each in over_jax.lines[:2]] == ["XLA_FLAGS --x", "XLA_FLAGS unset"]
 
 
 def test_over_jax_there_is_a_point_for_each_version_in_their_order(path, keep):
