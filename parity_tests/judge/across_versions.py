@@ -24,7 +24,9 @@ from reports.rows.grid_row import VersionChange, VersionOutcome
 
 _OF_OUTPUTS = ("outputs", STRUCTURE, *(each.name for each in metrics.LEAF_PROPERTIES), AGREE)
 _JUDGED = (*_OF_OUTPUTS, *effects.METRICS)
-_OTHER_VERSION = "another version of JAX may trace, lower and compile a program otherwise"
+_OTHER_VERSION = (
+    "another version of JAX, or platform, may trace, lower and compile a program otherwise"
+)
 _COUNTERS = tuple(each.name for each in metrics.METRICS if each.unit != "seconds")
 
 
@@ -43,7 +45,7 @@ class OnVersion:
 
 
 def counts_not_judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ...]:
-    """Return comparisons of one side on two versions; counts and printed jaxprs are not judged.
+    """Return comparisons of a side on two versions or platforms; counts and jaxprs are not judged.
 
     Example::
 

@@ -45,8 +45,8 @@ def compare(
     `attribution_timeout` for all runs of one program.
 
     Times of other sources, versions or machines are left out, and `provenance` of the campaign says
-    so. Where a side is compared with itself on two versions of JAX, counts and printed jaxprs are
-    shown and not judged. Raises `SavedError` where arrays cannot be read.
+    so. Where a side is compared with itself on two versions of JAX or platforms, counts and printed
+    jaxprs are shown and not judged. Raises `SavedError` where arrays cannot be read.
 
     Example::
 
@@ -112,7 +112,7 @@ def _draft(
     truth = left.truth(name) or right.truth(name)
     row, other = left.rows()[name], right.rows()[name]
     comparisons = compare_pairs(compared, truth)
-    if _is_repeated(pairs) and _version(left) != _version(right):
+    if _is_repeated(pairs) and _lowered_by(left) != _lowered_by(right):
         comparisons = counts_not_judged(comparisons)
     findings = Findings(
         observed=tuple(each.observation for each in (*in_left.values(), *in_right.values())),
@@ -148,9 +148,10 @@ def _measured(left: Saved, right: Saved) -> tuple[str, ...]:
     )
 
 
-def _version(saved: Saved) -> tuple[str, str]:
+def _lowered_by(saved: Saved) -> tuple[str, str, str]:
+    """Return what decides how a program is lowered: the release of JAX, and the platform."""
     environment = saved.campaign.environment
-    return environment.jax, environment.jaxlib
+    return environment.jax, environment.jaxlib, environment.backend
 
 
 def _only_in(saved: Saved, row: ProgramRow) -> RowDraft:

@@ -202,6 +202,9 @@ def test_a_side_that_changed_is_different_from_itself(saved):
         ),
     )
     assert by_name["last"] == ("could not compare", (f"only {folder / 'live.json'} has it",))
+    for elsewhere in ({"backend": "gpu"}, {"jaxlib": "0.10.9"}):
+        on_another = with_environment(with_rows(live, change), **elsewhere)
+        assert verdicts(compare(live, on_another))["good"][0] == "parity"
 
 
 @pytest.fixture
