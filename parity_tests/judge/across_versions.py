@@ -18,7 +18,7 @@ from parity_tests.exception_texts import first_line
 from parity_tests.judge import effects
 from parity_tests.judge.comparison import PRINTED, STRUCTURE, PairComparison
 from parity_tests.judge.unrepeated import arguments_changed, captured_changed
-from reports.rows import Comparison, Failure, Observation, Side, metrics
+from reports.rows import Comparison, Failure, Observation, ProgramRow, Side, metrics
 from reports.rows.check_names import AGREE
 from reports.rows.grid_row import VersionChange, VersionOutcome
 
@@ -57,6 +57,30 @@ def counts_not_judged(comparisons: Sequence[Comparison]) -> tuple[Comparison, ..
         else each
         for each in comparisons
     )
+
+
+def why_not_repeatable(row: ProgramRow) -> str:
+    """Say how a program does not repeat itself within one campaign; "" where it does."""
+    if row.flip is not None and row.flip.outcome == "not repeatable":
+        return "; ".join(each.what for each in row.flip.reasons if each.outcome == row.flip.outcome)
+    return "; ".join(row.reasons) if row.verdict == "not repeatable" else ""
+
+
+def why_not_comparable(
+    pairs: Sequence[tuple[Evidence, Evidence]], rows: Sequence[ProgramRow]
+) -> str:
+    """Say why runs of a program that differ say nothing of each other; "" where they do.
+
+    `rows` are those of the program in both campaigns. A flip may change what a program is called
+    with, so arguments count between runs of one side alone.
+    """
+    seen = ((one.observation, two.observation) for one, two in pairs)
+    for one, two in seen:
+        otherwise = arguments_changed(one.arguments, two.arguments, "")
+        if one.side == two.side and otherwise:
+            return f"it was called otherwise: {'; '.join(each.what for each in otherwise)}"
+    varying = next(filter(None, map(why_not_repeatable, rows)), "")
+    return f"it does not repeat itself: {varying}" if varying else ""
 
 
 def changes(program: str, versions: Sequence[OnVersion]) -> Iterator[VersionChange]:

@@ -15,7 +15,7 @@ from parity_tests.evidence.records import Evidence
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.evidence.values import Value
-from parity_tests.judge.across_versions import counts_not_judged
+from parity_tests.judge.across_versions import counts_not_judged, why_not_comparable
 from parity_tests.judge.comparison import compare_pairs
 from parity_tests.judge.findings import Findings
 from parity_tests.judge.sides import Sides, pairs_of
@@ -114,7 +114,11 @@ def _draft(
     comparisons = compare_pairs(compared, truth)
     if _is_repeated(pairs) and _lowered_by(left) != _lowered_by(right):
         comparisons = counts_not_judged(comparisons)
+    not_run = ""
+    if any(each.outcome == "different" for each in comparisons):
+        not_run = why_not_comparable(compared, (row, other))
     findings = Findings(
+        not_run=not_run,
         observed=tuple(each.observation for each in (*in_left.values(), *in_right.values())),
         comparisons=comparisons,
         times=times,

@@ -16,7 +16,7 @@ from packaging.version import InvalidVersion, Version
 
 from parity_tests.evidence.saved import Saved
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.judge.across_versions import OnVersion, changes
+from parity_tests.judge.across_versions import OnVersion, changes, why_not_repeatable
 from parity_tests.judge.timing import judge_times
 from parity_tests.processes.interpreters import versions_of
 from parity_tests.processes.protocol import Progress
@@ -288,7 +288,7 @@ def _changes(found: Sequence[RanOn], *, timed_in_turns: bool) -> Iterator[Versio
                 label,
                 each.evidence(name),
                 each.truth(name),
-                _varies(rows[name]),
+                why_not_repeatable(rows[name]),
                 rows[name].digest,
             )
             for label, each in saved
@@ -316,10 +316,3 @@ def _times(
         (before, after): judge_times(left, right, sides)
         for (before, left), (after, right) in combinations(samples, 2)
     }
-
-
-def _varies(row: ProgramRow) -> str:
-    """Say how a program does not repeat itself on one version; "" where it does."""
-    if row.flip is not None and row.flip.outcome == "not repeatable":
-        return "; ".join(each.what for each in row.flip.reasons if each.outcome == row.flip.outcome)
-    return "; ".join(row.reasons) if row.verdict == "not repeatable" else ""

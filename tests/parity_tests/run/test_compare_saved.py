@@ -207,6 +207,38 @@ def test_a_side_that_changed_is_different_from_itself(saved):
         assert verdicts(compare(live, on_another))["good"][0] == "parity"
 
 
+@pytest.mark.parametrize("names", [("live", "live"), ("legacy", "simplified")])
+def test_runs_with_other_arguments_or_of_chance_are_no_difference(saved, names):
+    folder, _ = saved
+    left, right = (Saved.read(folder / f"{name}.json") for name in names)
+
+    def changed(**of_row):
+        def change(row):
+            first, *others = row.observations
+            leaves = [each.model_copy(update={"dtype": "float16"}) for each in first.outputs]
+            argument, *rest = first.arguments
+            other = argument.model_copy(update={"sha256": "0" * 64})
+            update = {"outputs": tuple(leaves)}
+            if not of_row:
+                update["arguments"] = (other, *rest)
+            first = first.model_copy(update=update)
+            return row.model_copy(update={"observations": (first, *others), **of_row})
+
+        return with_rows(right, lambda row: change(row) if row.name == "good" else row)
+
+    by_chance = changed(verdict="not repeatable", flip=None, reasons=("its noise has no seed",))
+    for other, why in (
+        (changed(), "it was called otherwise: argument "),
+        (by_chance, "it does not repeat itself: its noise has no seed"),
+    ):
+        if other is not by_chance and names[0] != names[1]:
+            continue  # a flip may change what a program is called with
+        verdict, reasons = verdicts(compare(left, other))["good"]
+        assert verdict == "could not compare"
+        assert reasons[0].startswith(why)
+    assert verdicts(compare(left, changed(summary="as before")))["good"][0] == "difference"
+
+
 @pytest.fixture
 def copy(saved, tmp_path):
     """A copy of saved results, to be damaged; the function writes its archive anew, changed."""
