@@ -140,6 +140,10 @@ class Module:
         )
         return imported[0] if imported else ""
 
+    def last_name(self, node: cst.CSTNode) -> str:
+        """Return the last name of what was imported under any name, or that of an expression."""
+        return self.qualified(node).rpartition(".")[2] or dotted_tail(node)
+
     def span(self, node: cst.CSTNode) -> tuple[Place, Place]:
         """Return where a node begins and ends."""
         found = self._positions[node]

@@ -32,6 +32,8 @@ FOUND = {
         "    scalars = [v.val for v in eqn.invars if isinstance(v, core.Literal)]",
     ],
     "CP102": [
+        "from jax.core import eval_jaxpr as run\nc = jax.make_jaxpr(f)(x)\n"
+        "run(c.jaxpr, [a], x)  # <-",
         "closed = jax.make_jaxpr(f)(x)\njax.core.eval_jaxpr(closed.jaxpr, [a, b], x)  # <-",
         "closed = jax.make_jaxpr(f)(x)\n"
         "jex.ClosedJaxpr(closed.jaxpr, [2 * c for c in closed.consts])  # <-",
@@ -43,6 +45,7 @@ FOUND = {
         "def first(jaxpr): return jaxpr.constvars[0]  # <-",
     ],
     "CP104": [
+        "def is_two(a):\n    return isinstance(a, core.Literal) and (v := a.val) == 2 and v  # <-",
         "for eqn in jax.make_jaxpr(f)(x).eqns:\n    for v in eqn.invars:\n"
         "        if isinstance(v, core.Literal): print(float(v.val))  # <-",
         "def zero(v: jex.Literal): return v.val == 0  # <-",
@@ -87,6 +90,8 @@ FOUND = {
         "    return [v.val if isinstance(v, core.Literal) else env[v] for v in eqn.invars]  # <-",
     ],
     "CP105": [
+        "from jax.extend.core import Literal as L\n"
+        "def folds(eqn): return all(isinstance(v, L) for v in eqn.invars)  # <-",
         "def folds(eqn): return all(isinstance(v, core.Literal) for v in eqn.invars)  # <-",
         "def side(eqn):\n    return tuple(map(type, eqn.invars)) == (core.Var, core.Literal)  # <-",
     ],
@@ -149,12 +154,18 @@ FOUND = {
         "    return fun(jax.tree.map(jnp.zeros_like, consts), x)  # <-",
     ],
     "CP201": [
+        "from jax.extend.core import ClosedJaxpr as C\nwhile isinstance(x, C): x = x.jaxpr  # <-",
+        "while type(x) is core.ClosedJaxpr: x = x.jaxpr  # <-",
+        "class Visitor:\n    def visit(self, x):\n"
+        "        if isinstance(x, core.ClosedJaxpr): self.visit(x.jaxpr)  # <-",
         "def g(j):\n    while isinstance(j, core.ClosedJaxpr):  # <-\n        j = j.jaxpr\n",
         "def g(j):\n    if isinstance(j, core.ClosedJaxpr):\n        return g(j.jaxpr)  # <-\n"
         "    return len(j.eqns)",
         "def g(j):\n    if hasattr(j, 'jaxpr'):\n        g(j.jaxpr)  # <-",
     ],
     "CP202": [
+        "from jax.extend.core import ClosedJaxpr as C, Jaxpr as J\ndef g(x):\n"
+        "    if isinstance(x, J): return x  # <-\n    elif isinstance(x, C): return x.jaxpr",
         "def g(j):\n    if isinstance(j, core.Jaxpr):  # <-\n        return j, ()\n"
         "    elif isinstance(j, core.ClosedJaxpr):\n        return j.jaxpr, j.consts",
         "def bodies(v):\n    if isinstance(v, core.ClosedJaxpr):\n        yield v.jaxpr\n"
@@ -196,11 +207,16 @@ FOUND = {
         "    return f\"{p['num_carry']} {n}\"  # <-",
     ],
     "CP205": [
+        "from jax.extend.core import ClosedJaxpr as C\nC(jaxpr=a, consts=b)  # <-",
         "core.ClosedJaxpr(jaxpr=open_, consts=values)  # <-",
         "core.ClosedJaxpr(consts=values, jaxpr=open_)  # <-",
         "core.ClosedJaxpr(jaxpr=open_, **others)  # <-",
     ],
     "CP206": [
+        "from jax.extend.core import ClosedJaxpr as C, Jaxpr as J\nd = {C: 1, J: 2}  # <-",
+        "@functools.singledispatch\ndef size(j): raise TypeError\n"
+        "@size.register\ndef _(j: core.ClosedJaxpr): return 1\n"
+        "@size.register\ndef _(j: core.Jaxpr): return 2  # <-",
         "handlers = {\n    core.ClosedJaxpr: close,\n    core.Jaxpr: leave,  # <-\n}",
         "@functools.singledispatch\ndef size(j): raise TypeError\n"
         "@size.register(core.ClosedJaxpr)\ndef _(j): return size(j.jaxpr) + len(j.consts)\n"
@@ -438,6 +454,8 @@ SILENT = {
         "def g(jaxpr):\n    consts, fun = jaxpr.closure_convert()\n    print(len(consts))",
     ],
     "CP201": [
+        "class Visitor:\n    def visit(self, x):\n"
+        "        if isinstance(x, core.ClosedJaxpr): self.inner.visit(x.jaxpr)",
         "def g(j):\n    if isinstance(j, core.ClosedJaxpr): j = j.jaxpr\n    return j",
         "def g(j):\n    if isinstance(j, core.Jaxpr): return 1\n"
         "    if isinstance(j, core.ClosedJaxpr): return g(j.jaxpr)",

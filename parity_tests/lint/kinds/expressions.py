@@ -78,7 +78,7 @@ class OfExpressions(Finder):
         if function is not None and function.kind is Kind.MAKER:
             closed = JAXPR.at_most(function.confidence)
             return tuple_of(closed, None, None) if function.items else closed
-        tail = dotted_tail(call.func)
+        tail = self.module.last_name(call.func)
         if tail == "ClosedJaxpr":
             return JAXPR
         if tail == "Jaxpr" and is_jax_class(self.module, call.func):

@@ -114,7 +114,7 @@ def replaces_consts(kinds: Kinds) -> Iterator[Match]:
 
 def _values(kinds: Kinds, call: cst.Call) -> cst.BaseExpression | None:
     """Return what a call gives to a jaxpr as its captured arrays."""
-    name, args = dotted_tail(call.func), call.args
+    name, args = kinds.module.last_name(call.func), call.args
     named = keyword_of(call, "consts")
     if name in ("eval_jaxpr", "ClosedJaxpr"):
         if len(args) < 2 or not kinds.is_a(args[0].value, Kind.JAXPR):

@@ -32,7 +32,7 @@ def unwraps_forever(kinds: Kinds) -> Iterator[Match]:
         if name and _only_unwraps(module, loop, name):
             message = "from JAX 0.11.0 on this loop never ends: `.jaxpr` of a jaxpr is itself"
             # What has a `jaxpr` may be no jaxpr, and may have one that has one, as a stage does.
-            is_of_class = isinstance(loop.test, cst.Call) and is_called(loop.test, "isinstance")
+            is_of_class = not is_called(loop.test, "hasattr")
             edits = (module.keyword(loop, "while", "if"),) if is_of_class else ()
             yield module.match(loop, message, Confidence.HIGH, *edits)
     for call in module.nodes(cst.Call):
@@ -43,18 +43,13 @@ def unwraps_forever(kinds: Kinds) -> Iterator[Match]:
 
 def _asked(kinds: Kinds, test: cst.BaseExpression) -> str:
     """Return the name that a condition asks to be a closed jaxpr; "" if it asks another thing."""
-    if not isinstance(test, cst.Call) or len(test.args) != 2:
-        return ""
-    subject, what = (each.value for each in test.args)
-    if not isinstance(subject, cst.Name):
-        return ""
-    function = dotted_tail(test.func)
-    is_closed = dotted_tail(what) == "ClosedJaxpr" and kinds.is_jax_class(what)
-    if (function == "isinstance" and is_closed) or (
-        function == "hasattr" and text_of(what) == "jaxpr"
-    ):
-        return subject.value
-    return ""
+    if is_called(test, "hasattr") and len(test.args) == 2:
+        is_asked = text_of(test.args[1].value) == "jaxpr"
+        name = kinds.module.code(test.args[0].value)
+    else:
+        name, wanted = _asked_class(kinds, test)
+        is_asked = wanted == "ClosedJaxpr"
+    return name if is_asked and name.isidentifier() else ""
 
 
 def _only_unwraps(module: Module, loop: cst.While, name: str) -> bool:
@@ -74,16 +69,17 @@ def _recurses(kinds: Kinds, call: cst.Call) -> bool:
     """Say whether a function calls itself with `x.jaxpr` because x is a closed jaxpr."""
     module = kinds.module
     function = module.enclosing(call, cst.FunctionDef)
-    if function is None or not isinstance(call.func, cst.Name) or not call.args:
+    if function is None or not call.args or dotted_tail(call.func) != function.name.value:
         return False
-    if call.func.value != function.name.value:
+    is_method = isinstance(call.func, cst.Attribute)
+    if is_method and module.code(call.func) != f"self.{function.name.value}":
         return False
     inner = call.args[0].value
     if not isinstance(inner, cst.Attribute) or inner.attr.value != "jaxpr":
         return False
     name = inner.value.value if isinstance(inner.value, cst.Name) else ""
     parameters = [each.name.value for each in function.params.params]
-    if not name or name not in parameters[:1]:
+    if not name or name not in parameters[is_method : is_method + 1]:
         return False
     conditions = [each for each in module.around(call) if isinstance(each, cst.If)]
     if not any(_asked(kinds, each.test) == name for each in conditions):
@@ -245,7 +241,7 @@ def _case(kinds: Kinds, match: cst.Match, case: cst.MatchCase) -> _Ask | None:
     pattern = case.pattern
     if not isinstance(pattern, cst.MatchClass) or case.guard is not None:
         return None
-    wanted = dotted_tail(pattern.cls)
+    wanted = kinds.module.last_name(pattern.cls)
     if wanted not in _OTHER or not kinds.is_jax_class(pattern.cls):
         return None
     return _Ask(pattern, kinds.module.code(match.subject), wanted, case.body, excludes=True)
@@ -261,9 +257,10 @@ def _asked_class(kinds: Kinds, test: cst.BaseExpression) -> tuple[str, str]:
         subject, what = test.left.args[0].value, test.comparisons[0].comparator
     else:
         return "", ""
-    if dotted_tail(what) not in _OTHER or not kinds.is_jax_class(what):
+    wanted = kinds.module.last_name(what)
+    if wanted not in _OTHER or not kinds.is_jax_class(what):
         return "", ""
-    return kinds.module.code(subject), dotted_tail(what)
+    return kinds.module.code(subject), wanted
 
 
 def _rebinds(module: Module, ask: _Ask) -> bool:
@@ -275,7 +272,7 @@ def _rebinds(module: Module, ask: _Ask) -> bool:
     )
 
 
-@rule(re.compile(r"\bClosedJaxpr\("))
+@rule(re.compile(r"\bClosedJaxpr\b"))
 def jaxpr_keyword(kinds: Kinds) -> Iterator[Match]:
     """CP205: a closed jaxpr is made with the keyword `jaxpr`.
 
@@ -287,7 +284,7 @@ def jaxpr_keyword(kinds: Kinds) -> Iterator[Match]:
     """
     module = kinds.module
     for call in module.nodes(cst.Call):
-        if dotted_tail(call.func) != "ClosedJaxpr" or not kinds.is_jax_class(call.func):
+        if module.last_name(call.func) != "ClosedJaxpr" or not kinds.is_jax_class(call.func):
             continue
         given = {each.keyword.value: each.value for each in call.args if each.keyword}
         if "jaxpr" not in given:
@@ -318,10 +315,10 @@ def keyed_by_class(kinds: Kinds) -> Iterator[Match]:
     tables: dict[str, dict[str, tuple[cst.CSTNode, str]]] = {}
     for table, key, value in _entries(kinds):
         found = tables.setdefault(table, {})
-        other = next((each for name, each in found.items() if name != dotted_tail(key)), None)
+        other = found.get(_OTHER[module.last_name(key)])
         if other is not None and other[1] != value:
             yield module.match(key, _KEYED, Confidence.HIGH)
-        found.setdefault(dotted_tail(key), (key, value))
+        found.setdefault(module.last_name(key), (key, value))
 
 
 _KEYED = "this entry takes the place of that for the other class of jaxprs; " + _ONE
@@ -332,7 +329,7 @@ def _entries(kinds: Kinds) -> Iterator[tuple[str, cst.BaseExpression, str]]:
     module = kinds.module
 
     def is_key(node: cst.CSTNode) -> bool:
-        return dotted_tail(node) in _OTHER and kinds.is_jax_class(node)
+        return module.last_name(node) in _OTHER and kinds.is_jax_class(node)
 
     for element in module.nodes(cst.DictElement):
         if is_key(element.key):
@@ -354,3 +351,11 @@ def _entries(kinds: Kinds) -> Iterator[tuple[str, cst.BaseExpression, str]]:
             decorated = module.enclosing(call, cst.FunctionDef) if not value else None
             value = value or f"{module.order(decorated) if decorated else ''}"
             yield module.code(call.func), call.args[0].value, value
+    for function in module.nodes(cst.FunctionDef):
+        for decorator in (each.decorator for each in function.decorators):
+            first = next((each.annotation for each in function.params.params), None)
+            is_register = (
+                isinstance(decorator, cst.Attribute) and dotted_tail(decorator) == "register"
+            )
+            if is_register and first is not None and is_key(first.annotation):
+                yield module.code(decorator), first.annotation, f"{module.order(function)}"

@@ -65,7 +65,12 @@ def _held(module: Module, node: cst.Attribute) -> Iterator[cst.BaseExpression]:
     """Yield a value, and where a name is read that holds nothing else."""
     yield node
     assign = module.parent(node)
-    name = assign.targets[0].target if isinstance(assign, cst.Assign) else None
+    name: cst.CSTNode | None = None
+    if isinstance(assign, cst.Assign):
+        name = assign.targets[0].target
+    elif isinstance(assign, cst.NamedExpr):
+        yield assign
+        name = assign.target
     if isinstance(name, cst.Name) and len(module.assignments(name)) == 1:
         yield from (each for each in module.accesses(name) if isinstance(each, cst.Name))
 
@@ -289,7 +294,7 @@ def _has_literal(kinds: Kinds, node: cst.BaseExpression) -> bool:
 
 
 def _is_literal(kinds: Kinds, node: cst.BaseExpression) -> bool:
-    return dotted_tail(node) == "Literal" and kinds.is_jax_class(node)
+    return kinds.module.last_name(node) == "Literal" and kinds.is_jax_class(node)
 
 
 @rule(re.compile(r"\.outvars\b"))
