@@ -69,7 +69,7 @@ def uses_of(kinds: Kinds, node: cst.CSTNode, steps: int = 0) -> Iterator[Use]:
         yield Use(Purpose.HANDED_ON, node)
     elif isinstance(parent, cst.Comparison | cst.ComparisonTarget):
         yield Use(Purpose.COMPARED, parent)
-    elif isinstance(parent, cst.If | cst.While | cst.Assert | cst.UnaryOperation):
+    elif isinstance(parent, cst.If | cst.While | cst.Assert | cst.UnaryOperation | cst.Match):
         yield Use(Purpose.COUNTED, parent)
     elif not isinstance(parent, cst.Expr | cst.Del):
         yield Use(Purpose.ESCAPES, node)
@@ -89,6 +89,8 @@ def _as_argument(kinds: Kinds, arg: cst.Arg, steps: int) -> Iterator[Use]:
             or _is_asserted_empty(kinds.module, call)
         )
         yield Use(Purpose.HANDED_ON if is_same else Purpose.COUNTED, call)
+    elif name == "bool":
+        yield Use(Purpose.COUNTED, call)
     elif name in _WRAPPERS and steps < _MOST_STEPS:
         yield from uses_of(kinds, call, steps + 1)
     elif name in _VISITORS:
@@ -213,7 +215,8 @@ def _as_element(
 
 def _as_assigned(kinds: Kinds, target: cst.CSTNode, steps: int) -> Iterator[Use]:
     if not isinstance(target, cst.Name):
-        yield Use(Purpose.ESCAPES, target)
+        is_taken_apart = isinstance(target, cst.Tuple | cst.List)
+        yield Use(Purpose.INDEXED if is_taken_apart else Purpose.ESCAPES, target)
         return
     found = kinds.module.accesses(target)
     if any(_is_extended(kinds.module, each) for each in found):

@@ -14,6 +14,9 @@ from jax.extend import core as jex
 
 FOUND = {
     "CP101": [
+        "closed = jax.make_jaxpr(f)(x)\nmatch closed.consts:  # <-\n    case []: print()",
+        "closed = jax.make_jaxpr(f)(x)\nfirst, *others = closed.consts  # <-",
+        "def size(j: 'core.ClosedJaxpr | None'): return j.consts[0] if j else None  # <-",
         "closed = jax.make_jaxpr(f)(x)\nprint(len(closed.consts))  # <-",
         "def test(jaxpr):\n    assert len(jaxpr.consts) == 1  # <-",
         "closed = jax.make_jaxpr(f)(x)\nprint(sum(c.nbytes for c in closed.consts))  # <-",
@@ -40,6 +43,7 @@ FOUND = {
         "def g(jaxpr: core.Jaxpr): return jaxpr.replace(consts=(a,))  # <-",
     ],
     "CP103": [
+        "def captures(jaxpr): return bool(jaxpr.constvars)  # <-",
         "j = jax.make_jaxpr(f)(x).jaxpr\nprint(len(j.constvars))  # <-",
         "j = jax.make_jaxpr(f)(x).jaxpr\nprint(v in j.constvars)  # <-",
         "def first(jaxpr): return jaxpr.constvars[0]  # <-",

@@ -189,12 +189,12 @@ def of_annotation(module: Module, node: cst.CSTNode) -> Value | None:
         return next((each for each in found if each is not None), None)
     if isinstance(node, cst.Subscript):
         return _of_generic(module, node)
-    text = text_of(node)
-    name = text if text is not None else module.qualified(node) or dotted_tail(node)
-    kind = ANNOTATED.get(name.rpartition(".")[2])
-    if kind is None or not (text is not None or is_jax_class(module, node)):
-        return None
-    return Value(kind)
+    if (text := text_of(node)) is not None:
+        named = (ANNOTATED.get(each.strip().rpartition(".")[2]) for each in text.split("|"))
+        kind = next((each for each in named if each is not None), None)
+    else:
+        kind = ANNOTATED.get(module.last_name(node)) if is_jax_class(module, node) else None
+    return Value(kind) if kind is not None else None
 
 
 def _of_generic(module: Module, node: cst.Subscript) -> Value | None:
