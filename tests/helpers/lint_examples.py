@@ -136,6 +136,7 @@ FOUND = {
         "jaxpr, _, consts = pe.trace_to_jaxpr_dynamic(f, avals)\nfirst = jaxpr.invars[0]  # <-",
     ],
     "CP108": [
+        "body = core.Jaxpr(outer, [x], outs, eqns)\nprint(len(body.invars))  # <-",
         # as in braintrace 0.2.5: values for the variables of an open jaxpr
         "body = core.Jaxpr(constvars=[v], invars=[x], outvars=outs, eqns=eqns)\n"
         "print(list(body.constvars))  # <-",
@@ -149,6 +150,7 @@ FOUND = {
         "    return len(new.invars)  # <-",
     ],
     "CP109": [
+        "out = jax.jit(f).trace(x).closure_convert()\nprint(sum(c.nbytes for c in out[0]))  # <-",
         "consts, fun = jax.jit(f).trace(x).closure_convert()\n"
         "fun([c.astype('float16') for c in consts], x)  # <-",
         "traced = jax.jit(f).trace(x)\nconsts, other = traced.with_consts_as_arg()\n"

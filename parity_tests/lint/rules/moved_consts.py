@@ -62,7 +62,7 @@ def is_with_constvars(kinds: Kinds, node: cst.CSTNode) -> bool:
     return False
 
 
-@rule(re.compile(r"\bconstvars\b"))
+@rule(re.compile(r"\bconstvars\b|\bJaxpr\("))
 def open_constvars(kinds: Kinds) -> Iterator[Match]:
     """CP108: constvars are read from an open jaxpr.
 
@@ -178,3 +178,6 @@ def _arrays_of(module: Module, call: cst.Call) -> Iterator[cst.CSTNode]:
     for target in (each.target for each in above.targets) if isinstance(above, cst.Assign) else ():
         if isinstance(target, cst.Tuple | cst.List) and len(target.elements) == 2:
             yield from module.accesses(target.elements[0].value)
+        for read in map(module.parent, module.accesses(target)):
+            if isinstance(read, cst.Subscript) and module.code(read.slice[0].slice) == "0":
+                yield read
