@@ -239,6 +239,8 @@ FOUND = {
         "    return inline == False or eqn.effects  # <-",
     ],
     "CP301": [
+        "from jax._src.config import use_simplified_jaxpr_constants as flag\n"
+        "print(flag.value)  # <-",
         "if jax.config.jax_use_simplified_jaxpr_constants: print()  # <-",
         "import os\nprint(os.environ.get('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'))  # <-",
         "import os\nprint(os.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'])  # <-",
@@ -246,6 +248,9 @@ FOUND = {
         "print(getattr(jax.config, 'jax_use_simplified_jaxpr_constants', False))  # <-",
     ],
     "CP302": [
+        "import os\nos.environ.update(JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS='1')  # <-",
+        "import os\nos.environ.update({'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS': '1'})  # <-",
+        "import os\nos.environ.setdefault('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS', '1')  # <-",
         "jax.config.update('jax_use_simplified_jaxpr_constants', True)  # <-",
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'  # <-",
         "from jax._src import config\nwith config.use_simplified_jaxpr_constants(True): pass  # <-",
@@ -540,6 +545,7 @@ SILENT = {
         "print('jax_use_simplified_jaxpr_constants')",
     ],
     "CP302": [
+        "import os\nos.environ.setdefault('JAX_PLATFORMS', 'cpu')",
         "jax.config.update('jax_enable_x64', True)",
         "env = {'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS': '1'}\nsubprocess.run(command, env=env)",
     ],

@@ -32,6 +32,9 @@ def reads_flag(kinds: Kinds) -> Iterator[Match]:
     for node in module.nodes(cst.Attribute):
         if node.attr.value in _ATTRIBUTES and not _is_set(module, node):
             yield module.match(node, message, Confidence.HIGH)
+    for node in module.nodes(cst.Attribute):  # of what was imported by its name
+        if isinstance(node.value, cst.Name) and module.last_name(node.value) in _ATTRIBUTES:
+            yield module.match(node.value, message, Confidence.HIGH)
     for text in module.nodes(cst.SimpleString):
         if (text_of(text) or "").lower() == NAME and _is_key_read(module, text):
             yield module.match(text, message, Confidence.HIGH)
@@ -73,9 +76,13 @@ def sets_flag(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     message = "JAX's flag is set after JAX was imported, which gives neither form"
     for call in module.nodes(cst.Call):
-        if _updates(call) or _is_block(call):
+        if _updates(call) or _is_block(module, call):
             yield module.match(call, message, Confidence.HIGH)
     imported = _order_of_import(module)
+    for call in module.nodes(cst.Call):
+        is_given = _is_of_environ(call, "update") and keyword_of(call, NAME.upper()) is not None
+        if is_given and imported is not None and module.order(call) > imported:
+            yield module.match(call, message, Confidence.HIGH)
     for text in module.nodes(cst.SimpleString):
         if (text_of(text) or "").lower() != NAME or not _is_set_in_environment(module, text):
             continue
@@ -89,9 +96,19 @@ def _updates(call: cst.Call) -> bool:
     return text_of(call.args[0].value) == NAME
 
 
-def _is_block(call: cst.Call) -> bool:
+def _is_of_environ(node: cst.CSTNode | None, method: str) -> bool:
+    """Say whether a node calls this method of `os.environ`."""
+    return (
+        isinstance(node, cst.Call)
+        and isinstance(node.func, cst.Attribute)
+        and node.func.attr.value == method
+        and dotted_tail(node.func.value) == "environ"
+    )
+
+
+def _is_block(module: Module, call: cst.Call) -> bool:
     """Say whether a call is the context manager of the flag, or a decorator of JAX's tests."""
-    if dotted_tail(call.func) == NAME.removeprefix("jax_"):
+    if module.last_name(call.func) == NAME.removeprefix("jax_"):
         return True
     takes_flags = is_called(call, "with_config", "global_config_context")
     return takes_flags and keyword_of(call, NAME) is not None
@@ -101,7 +118,7 @@ def _order_of_import(module: Module) -> int | None:
     lines = [
         module.order(line)
         for line in module.nodes(cst.Import, cst.ImportFrom)
-        if re.match(r"(import|from)\s+jax\b", module.code(line).strip())
+        if re.match(r"(import|from)\s(.*[\s,])?jax\b", module.code(line).strip())
         and module.enclosing(line, cst.FunctionDef) is None
     ]
     return min(lines, default=None)
@@ -110,7 +127,10 @@ def _order_of_import(module: Module) -> int | None:
 def _is_set_in_environment(module: Module, text: cst.SimpleString) -> bool:
     parent = module.parent(text)
     if isinstance(parent, cst.Arg):
-        return is_called(module.parent(parent), "setenv", "putenv")
+        call = module.parent(parent)
+        return is_called(call, "setenv", "putenv") or _is_of_environ(call, "setdefault")
+    if isinstance(parent, cst.DictElement):
+        return _is_of_environ(module.enclosing(parent, cst.Call), "update")
     subscript = module.enclosing(text, cst.Subscript)
     if not isinstance(parent, cst.Index) or subscript is None:
         return False
