@@ -14,6 +14,8 @@ Function: TypeAlias = cst.FunctionDef | cst.Lambda
 
 _JITS = ("jax.jit", "jax.pmap", "jax.experimental.pjit.pjit", "equinox.filter_jit", "flax.nnx.jit")
 
+_TRANSFORMS = ("jax.grad", "jax.value_and_grad", "jax.vmap", "jax.checkpoint", "jax.remat")
+
 
 @dataclass(frozen=True)
 class Jitted:
@@ -73,13 +75,18 @@ def _options(module: Module, decorator: cst.BaseExpression) -> tuple[cst.Arg, ..
 
 
 def functions_named(module: Module, node: cst.BaseExpression) -> Iterator[Function]:
-    """Yield the functions of a file that an expression may be: a lambda, a name, or a method."""
+    """Yield the functions of a file that an expression may be: a lambda, a name, or a method.
+
+    Those of `jax.grad(f)` and the like are those of `f`, which has the same arguments.
+    """
     if isinstance(node, cst.Lambda):
         yield node
     elif isinstance(node, cst.Name):
         for assignment in module.assignments(node):
             if isinstance(assignment.node, cst.FunctionDef):
                 yield assignment.node
+    elif isinstance(node, cst.Call) and node.args and module.qualified(node.func) in _TRANSFORMS:
+        yield from functions_named(module, node.args[0].value)
     elif isinstance(node, cst.Attribute) and dotted_tail(node.value) == "self":
         owner = module.enclosing(node, cst.ClassDef)
         for statement in owner.body.body if owner is not None else ():
@@ -91,6 +98,8 @@ def _targets(module: Module, call: cst.Call) -> Iterator[cst.CSTNode]:
     parent = module.parent(call)
     if isinstance(parent, cst.Assign):
         yield from (each.target for each in parent.targets if isinstance(each.target, cst.Name))
+    elif isinstance(parent, cst.AnnAssign | cst.NamedExpr) and isinstance(parent.target, cst.Name):
+        yield parent.target
 
 
 def donated_names(jitted: Jitted) -> tuple[frozenset[int], frozenset[str]]:

@@ -258,6 +258,12 @@ FOUND = {
         "    monkeypatch.setenv('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS', '1')  # <-",
     ],
     "CP401": [
+        "t = np.zeros(99)\ndef loss(x): return (x + t).sum()\nstep = jax.jit(jax.grad(loss))\n"
+        "step(1.0)\nt[0] = 1  # <-",
+        "t, u = np.zeros(99), 1\nstep: object = jax.jit(lambda x: x + t)\nstep(1.0)\n"
+        "t[0] = 1  # <-",
+        "rng = np.random.default_rng(0)\nt = rng.normal(size=99)\n"
+        "(step := jax.jit(lambda x: x + t))\nstep(1.0)\nt[0] = 1  # <-",
         "table = np.zeros(9)\nstep = jax.jit(lambda x: x + table)\nstep(x)\ntable[0] = 1  # <-",
         "table = np.arange(9).astype('float32')\n@jax.jit\ndef step(x): return x + table\n"
         "for i in range(9):\n    table += i  # <-\n    step(x)",
@@ -550,6 +556,7 @@ SILENT = {
         "env = {'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS': '1'}\nsubprocess.run(command, env=env)",
     ],
     "CP401": [
+        "t = np.random.default_rng(0).normal()\nstep = jax.jit(lambda x: x + t)\nstep(1.0)\nt += 1",
         "table = np.zeros(9)\ntable[0] = 1\nstep = jax.jit(lambda x: x + table)\nstep(x)",
         "table = np.zeros(9)\n@jax.jit\ndef step(x): return x + table\ntable[0] = 1\nstep(x)",
         "table = jnp.zeros(9)\nstep = jax.jit(lambda x: x + table)\nstep(x)\ntable += 1",

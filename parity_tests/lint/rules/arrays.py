@@ -10,7 +10,7 @@ from libcst import metadata
 
 from parity_tests.lint.jitted import Jitted, donated_names, jitted_functions
 from parity_tests.lint.kinds import Kinds
-from parity_tests.lint.module import Module, dotted_tail, text_of
+from parity_tests.lint.module import Module, dotted_tail, keyword_of, text_of
 from parity_tests.lint.records import Confidence, Match
 from parity_tests.lint.rule import rule
 
@@ -90,11 +90,26 @@ def captured(module: Module, function: cst.CSTNode) -> list[metadata.Assignment]
 
 def is_numpy_array(module: Module, assignment: metadata.Assignment) -> bool:
     """Say whether an assignment binds a name to an array that NumPy makes."""
+    value = _bound(module, assignment)
+    return value is not None and _makes_array(module, value)
+
+
+def _bound(module: Module, assignment: metadata.Assignment) -> cst.BaseExpression | None:
+    """Return what an assignment binds a name to, also in `a, b = 1, 2`; None if not known."""
     target = module.parent(assignment.node)
+    places = []
+    if isinstance(target, cst.Element) and isinstance(whole := module.parent(target), cst.Tuple):
+        places = [whole.elements.index(target)]
+        target = module.parent(whole)
     statement = module.parent(target) if isinstance(target, cst.AssignTarget) else target
-    if not isinstance(statement, cst.Assign | cst.AnnAssign) or statement.value is None:
-        return False
-    return _makes_array(module, statement.value)
+    if not isinstance(statement, cst.Assign | cst.AnnAssign | cst.NamedExpr):
+        return None
+    value = statement.value
+    for place in places:
+        if not isinstance(value, cst.Tuple) or len(value.elements) <= place:
+            return None
+        value = value.elements[place].value
+    return value
 
 
 def _makes_array(module: Module, value: cst.BaseExpression) -> bool:
@@ -105,8 +120,27 @@ def _makes_array(module: Module, value: cst.BaseExpression) -> bool:
         return True
     # np.zeros(3).astype("float32"), np.arange(6).reshape(2, 3)
     methods = ("astype", "reshape", "copy", "ravel", "flatten", "transpose")
-    return isinstance(value.func, cst.Attribute) and (
-        value.func.attr.value in methods and _makes_array(module, value.func.value)
+    if not isinstance(value.func, cst.Attribute):
+        return False
+    method, of = value.func.attr.value, value.func.value
+    if method in methods:
+        return _makes_array(module, of)
+    if not _makes_numbers(module, of):
+        return False
+    sized = {"random": 1, "standard_normal": 1, "normal": 3, "uniform": 3, "integers": 3}
+    return keyword_of(value, "size") is not None or len(value.args) >= sized.get(method, 4)
+
+
+def _makes_numbers(module: Module, node: cst.BaseExpression) -> bool:
+    """Say whether an expression is a generator of NumPy, as `np.random.default_rng(0)`."""
+    made = [node]
+    if isinstance(node, cst.Name):
+        bound = (_bound(module, each) for each in module.assignments(node))
+        made = [each for each in bound if each is not None]
+    return any(
+        isinstance(each, cst.Call)
+        and module.qualified(each.func) in ("numpy.random.default_rng", "numpy.random.RandomState")
+        for each in made
     )
 
 
