@@ -23,6 +23,7 @@ from parity_tests.bisect import sites
 from parity_tests.bisect.children import what_shuts_out
 from parity_tests.bisect.sites import Flips, Told
 from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG
+from parity_tests.processes.worker_process import signal_name
 
 _CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
 _MOST_OUTPUT = 64 * 2**20  # bytes; of more only the end is kept
@@ -69,7 +70,7 @@ class Ended:
 
 
 def _word(status: int) -> str:
-    return f"exit status {status}" if status >= 0 else f"ended by {signal.Signals(-status).name}"
+    return f"exit status {status}" if status >= 0 else f"ended by {signal_name(-status)}"
 
 
 @dataclass(frozen=True)

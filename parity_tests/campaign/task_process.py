@@ -24,7 +24,7 @@ from parity_tests.campaign.scheduling import Outcome
 from parity_tests.campaign.tasks import Task, TaskLost, TaskResult
 from parity_tests.evidence.folder_layout import TaskFiles
 from parity_tests.processes.protocol import write
-from parity_tests.processes.worker_process import START_SECONDS, pause
+from parity_tests.processes.worker_process import START_SECONDS, pause, signal_name
 
 POLL_SECONDS = 0.05
 _MOST_POLL_SECONDS = 0.5  # between two looks at a task that takes minutes
@@ -103,7 +103,7 @@ class TaskProcess:
             raise FolderError(
                 self.files.folder, self._last_line() or "its process could not say why"
             )
-        ending = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit status {code}"
+        ending = f"signal {signal_name(-code)}" if code < 0 else f"exit status {code}"
         return self._lost(f"its process ended with {ending}")
 
     def share(self) -> float:

@@ -301,8 +301,19 @@ class Worker:
         if code is None:
             return "still running"
         if code < 0:
-            return f"signal {signal.Signals(-code).name}"
+            return f"signal {signal_name(-code)}"
         return f"exit status {code}"
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, as a shell does for those of real time.
+
+    Example::
+
+        (signal_name(9), signal_name(40)) == ("SIGKILL", "SIGRTMIN+6")
+    """
+    named = {int(each): each.name for each in signal.Signals}
+    return named.get(number) or f"SIGRTMIN{number - signal.SIGRTMIN:+}"
 
 
 # -- where a process crashed -----------------------------------------------------------------------

@@ -48,6 +48,8 @@ SHUT_OUT = "keeps Python from its environment, by which the sites are switched: 
          "the command (no end after 3 s) had not imported JAX yet, in any of its processes"),
         (python("import os; os.kill(os.getpid(), 9)"), 2,
          "the command (ended by SIGKILL) had not imported JAX yet, in any of its processes"),
+        (python("import os; os.kill(os.getpid(), 40)"), 2,
+         "the command (ended by SIGRTMIN+6) had not imported JAX yet, in any of its processes"),
         (python("import gone, jax"), 2,
          f"{FAILS_EARLY}: ModuleNotFoundError: No module named 'gone'"),
         (["--until", "text:gone", "--", *python("import gone, jax")], 2, FAILS_EARLY),
