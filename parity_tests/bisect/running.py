@@ -127,6 +127,7 @@ class Until:
         self._check_whole(ended)
         found = list(re.finditer(self.pattern, ended.output, re.MULTILINE))
         text = (found[-1][1] if found[-1].re.groups else found[-1][0]) if found else ""
+        text = text or ""  # of a group that is no part of the match
         try:
             return float(text)
         except ValueError:

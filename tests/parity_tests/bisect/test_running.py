@@ -156,12 +156,13 @@ def test_more_output_than_is_kept_cannot_be_searched() -> None:
     [
         ("loss=1.5\n", "no number|nothing matches"),
         ("it is over", "nothing matches it in the output of a run"),
+        ("done", "'' is no number in the output of a run"),
     ],
 )
 def test_a_value_that_is_not_there_is_said(text: str, said: str) -> None:
     ended = Runner(["printf", text]).flipped(NONE)
     with pytest.raises(CommandError, match=said):
-        Until.of("value:loss=([a-z]*) 1").value(ended)
+        Until.of("value:loss=([a-z]*)|done 1").value(ended)
 
 
 # -- what is left behind ---------------------------------------------------------------------------
