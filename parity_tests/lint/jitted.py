@@ -106,14 +106,24 @@ def donated_names(jitted: Jitted) -> tuple[frozenset[int], frozenset[str]]:
     """Return the donated arguments of a jitted function: positions, and names."""
     numbers: set[int] = set()
     names: set[str] = set()
+    params = jitted.function.params
+    count = len((*params.posonly_params, *params.params))
     for arg in jitted.options:
         keyword = arg.keyword.value if arg.keyword is not None else ""
         if keyword == "donate_argnums":
-            integers = (each for each in _parts(arg.value) if isinstance(each, cst.Integer))
-            numbers.update(int(each.value, 0) for each in integers)
+            given = [_integer(each) for each in _parts(arg.value)]
+            numbers.update(each + count * (each < 0) for each in given if each is not None)
         if keyword == "donate_argnames":
             names.update(text for text in map(text_of, _parts(arg.value)) if text is not None)
     return frozenset(numbers), frozenset(names)
+
+
+def _integer(node: cst.BaseExpression) -> int | None:
+    """Return the value of an integer as it is written, also of a negative one; else None."""
+    if isinstance(node, cst.UnaryOperation) and isinstance(node.operator, cst.Minus):
+        value = _integer(node.expression)
+        return -value if value is not None else None
+    return int(node.value, 0) if isinstance(node, cst.Integer) else None
 
 
 def _parts(node: cst.BaseExpression) -> list[cst.BaseExpression]:

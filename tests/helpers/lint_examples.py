@@ -277,6 +277,7 @@ FOUND = {
         "    def change(self): self.t[0] = 1  # <-",
     ],
     "CP402": [
+        "a = jnp.ones(9)\nstep = jax.jit(lambda n, x: x + a, donate_argnums=-1)\nstep(1, a)  # <-",
         "a = jnp.ones(9)\nstep = jax.jit(lambda x: x + a, donate_argnums=0)\nstep(a)  # <-",
         "def run(a):\n    @functools.partial(jax.jit, donate_argnames=('x',))\n"
         "    def step(y, x): return x + y + a\n    return step(1, x=a)  # <-",
