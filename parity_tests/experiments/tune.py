@@ -22,6 +22,7 @@ from dataclasses import dataclass
 
 from engine.runtime import executable_cache
 from parity_tests.experiments.inlining_times import (
+    CALL_SLACK,
     NOTHING,
     PREAMBLE,
     Inlined,
@@ -131,6 +132,11 @@ def _reason(path: InliningPath, everything: Inlined, chosen: Inlined) -> str:
         return f"hoist everything: {slow}"
     if times.compiles_too_long(everything) and times.is_faster(everything, NOTHING):
         return f"hoist everything: inlining all would be faster, taking more than {factor}"
+    if min(times.call.values()) * (1 + CALL_SLACK) < times.call[NOTHING]:
+        return (
+            f"not known: times vary by {times.call_noise:.0%} for a call from run to run; give "
+            "more --samples"
+        )
     return (
         f"no difference: hoist everything; no call is more than {1 + times.slack:.2f} times as fast"
     )

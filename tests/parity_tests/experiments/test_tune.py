@@ -217,6 +217,9 @@ def test_noise_is_no_gain(planted, monkeypatch):
     found = found_of(planted, monkeypatch, name="one", call=call)
     assert found.call_noise == 1.0
     assert found.proposal == {}
+    assert found.reason == (
+        "not known: times vary by 100% for a call from run to run; give more --samples"
+    )
 
 
 def test_a_gain_that_is_not_seen_again_is_none(planted, monkeypatch):
