@@ -112,13 +112,17 @@ class Array:
 class Draft:
     """A program: its body, and the arrays that it takes and captures.
 
-    `arguments` are in the order of the inputs. `x64` says that `jax_enable_x64` is on.
+    `arguments` are in the order of the inputs. `x64` says that `jax_enable_x64` is on. `donated`
+    are the numbers of donated arguments, `same` the pairs of an argument and the captured array
+    that it is, by their numbers.
     """
 
     body: Body
     arguments: tuple[Array, ...]
     captured: tuple[Array, ...]
     x64: bool = False
+    donated: tuple[int, ...] = ()
+    same: tuple[tuple[int, int], ...] = ()
 
 
 # Recorded elements, by number; of PRNG keys, the key data.

@@ -18,7 +18,9 @@ from jax.extend.core import primitives
 
 from parity_tests.jax_defaults import jax_defaults, with_64_bits
 from parity_tests.jaxpr.bodies import Call, Cond, LinearSolve, Scan, While, inner, structure_of
+from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.interpreter import evaluate
+from parity_tests.own_jit import OwnJit
 from parity_tests.program import Program
 from parity_tests.reduce.draft import FUNCTIONS, SCATTERS, Atom, Body, Draft, Equation, Var
 from parity_tests.reduce.held_values import CannotReadError, HeldArrays, HeldValues
@@ -48,8 +50,9 @@ def read(program: Program) -> Reading:
     An equation that cannot be written is in the draft, and says why. Raises `CannotReadError` where
     an argument or a captured array cannot be written, and whatever the program raises.
     """
-    fun, args, kwargs = program.build()
-    closed = jax.jit(fun).trace(*args, **kwargs).jaxpr
+    own = program.build_with_jit()
+    args, kwargs = own.dynamic
+    closed = jax.jit(own.bound).trace(*args, **kwargs).jaxpr
     leaves = jax.tree_util.tree_leaves((args, kwargs))
     if len(leaves) != len(closed.jaxpr.invars):
         raise CannotReadError("the program has arguments that are no arrays; capture them instead")
@@ -57,7 +60,24 @@ def read(program: Program) -> Reading:
     # In 64 bits whatever the setting: nothing in the jaxpr is truncated.
     with with_64_bits(), jax_defaults():
         draft = _draft(closed, leaves, held)
+    if own.donates:
+        draft = _donating(draft, own, leaves, held)
     return Reading(_with_x64(draft), held.host)
+
+
+def _donating(draft: Draft, own: OwnJit, leaves: Sequence[Any], held: HeldArrays) -> Draft:
+    """Return the draft with what its jit donates, and which arguments are captured as well."""
+    traced = jax.jit(own.fun, **own.options).trace(*own.args, **own.kwargs)
+    infos = jax.tree.leaves(traced.args_info)
+    numbers = [array.number for array in draft.arguments]
+    captured = [
+        (n, held.captured.get(identity(leaf))) for n, leaf in zip(numbers, leaves, strict=True)
+    ]
+    return replace(
+        draft,
+        donated=tuple(n for n, info in zip(numbers, infos, strict=True) if info.donated),
+        same=tuple((n, array.number) for n, array in captured if array is not None),
+    )
 
 
 def read_unevaluated(closed_jaxpr: Any, operands: Sequence[Any]) -> tuple[Draft, dict[int, Any]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -163,9 +163,21 @@ class Trials:
             "tolerances": tolerances_of(self.symptom, (each.type.dtype for each in outputs)),
             "seconds": self.question.side_timeout + START_SECONDS,
         }
+        kept = {each.number for each in (*candidate.arguments, *candidate.captured)}
         if self.symptom.metric not in MEASURED or "wrong side" in self.symptom.kind:
             shows["metric"] = "judged by constparity"
-        return write(candidate, self.store, header=header, sides=self.question.sides, shows=shows)
+        donated = [n for n, a in enumerate(candidate.arguments) if a.number in candidate.donated]
+        return write(
+            candidate,
+            self.store,
+            header=header,
+            sides=self.question.sides,
+            shows=shows,
+            donated=donated or None,
+            aliases={
+                n: captured for n, captured in candidate.same if n in kept and captured in kept
+            },
+        )
 
 
 def is_standalone(question: Question, symptom: Symptom) -> bool:
@@ -308,8 +320,10 @@ def _writable(start: Draft, trials: Trials) -> Draft:
     """Return a draft that can be written and shows the symptom."""
     found = drafts.unwritable(start)
     whole = edits.without_unwritable(start) if found else start
-    if trials.shows(whole):
-        return whole
+    plain = replace(whole, donated=(), same=())
+    for candidate in dict.fromkeys((plain, whole)):
+        if trials.shows(candidate):
+            return candidate
     if found:
         raise ReduceError(
             f"the difference is gone without what cannot be written to a file, {'; '.join(found)}: "

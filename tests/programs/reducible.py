@@ -139,3 +139,11 @@ def sharded():
     mesh = jax.make_mesh((2,), ("i",), devices=jax.devices()[:2])
     captured = jax.device_put(TABLE, NamedSharding(mesh, PartitionSpec("i")))
     return (lambda x: x * captured), (X,)
+
+
+@program
+def donates_what_it_captures():
+    """Its second argument is donated and captured."""
+    table = jnp.asarray(OTHER)
+    step = jax.jit(lambda s, x: jnp.sin(s) * x + table, donate_argnums=1)
+    return step, (np.float32(2.0), table)

@@ -103,6 +103,17 @@ def test_what_stock_jax_refuses_stays_refused(tmp_path):
     assert "raised in lower: ValueError: Received incompatible devices" in done.stdout
 
 
+def test_a_donated_array_stays_donated_and_captured(tmp_path):
+    found = reduced("donates_what_it_captures")
+    assert found.symptom.fails == (("jax-simplified", "JaxRuntimeError"),)
+    assert "return jax.jit(fun, donate_argnums=(0,)), (x0" in found.written.program
+    assert "x0 = c0" in found.written.program
+    found.written.save(tmp_path / "donates.py")
+    done = run_alone(tmp_path / "donates.py")
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "Attempt to donate a buffer" in done.stdout
+
+
 def test_drift_does_not_slip_into_a_mismatch():
     """Cut after the amplifier, the program is smaller and differs, and under another verdict."""
     found = reduced("folds_and_amplifies", metric="outputs")
