@@ -34,7 +34,14 @@ from parity_tests.reduce.draft import Draft, Store
 from parity_tests.reduce.pruning import cleaned
 from parity_tests.reduce.search import Search
 from parity_tests.reduce.stand_alone_file import Written, write
-from parity_tests.reduce.symptom import FAILURE, OUTPUTS, Symptom, symptoms, tolerances_of
+from parity_tests.reduce.symptom import (
+    FAILURE,
+    OUTPUTS,
+    Symptom,
+    fails_alike,
+    symptoms,
+    tolerances_of,
+)
 from parity_tests.suggestions import close
 from parity_tests.targets import TargetError
 from reports.rows import Side
@@ -89,6 +96,8 @@ def symptom_to_keep(question: Question, seen: Judged) -> Symptom | None:
 
     None where the sides are at parity. Raises `ReduceError` where nothing of the kind is shown.
     """
+    if failure := fails_alike(seen.evidence):
+        raise ReduceError(f"{question.target} fails alike on both sides: {failure}")
     shown = symptoms(seen.judgement, seen.evidence, beyond=question.beyond)
     if question.metric is None:
         if seen.judgement.verdict == "parity":

@@ -77,6 +77,16 @@ def symptoms(
     return tuple(found)
 
 
+def fails_alike(evidence: Sequence[Evidence]) -> str:
+    """Return how a program fails on both sides, if it fails alike there; else ""."""
+    observations = [each.observation for each in evidence]
+    said = {_failure(each).removeprefix(f"{each.side}: ") for each in observations}
+    failures = [each.failure for each in observations]
+    if len(said) > 1 or failures[0] is None:
+        return ""
+    return f"{failures[0].type} in {failures[0].stage}: {failures[0].message.strip()}"
+
+
 def tolerances_of(symptom: Symptom, dtypes: Iterable[str]) -> dict[str, float]:
     """Return how far outputs of these dtypes must differ to show a symptom; nothing for bits.
 

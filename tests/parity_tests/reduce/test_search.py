@@ -3,15 +3,18 @@
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from built_campaigns import failed
 from jax import lax
 
+from parity_tests.evidence.records import Evidence
 from parity_tests.judge.verdict import judge
 from parity_tests.processes.options import Limits
-from parity_tests.processes.warm_workers import warm_pair
+from parity_tests.processes.warm_workers import Judged, warm_pair
 from parity_tests.program import from_function
 from parity_tests.reduce import draft as drafts
 from parity_tests.reduce import jaxpr_to_draft
 from parity_tests.reduce.pruning import cleaned
+from parity_tests.reduce.reduce import Question, ReduceError, symptom_to_keep
 from parity_tests.reduce.search import Search
 from parity_tests.reduce.symptom import Symptom, symptoms
 
@@ -75,6 +78,27 @@ def test_what_fails_otherwise_is_another_symptom():
     other = Symptom("could not compare", "failure", "raises B", "", (("legacy", "B"),))
     assert seen.is_like(worded)
     assert not any(seen.is_like(each) for each in (both, other))
+
+
+@pytest.mark.parametrize(
+    ("type_", "stage", "said"),
+    [
+        ("XlaRuntimeError", "compile", "XlaRuntimeError in compile: no"),
+        ("ValueError", "compile", None),
+        ("XlaRuntimeError", "call", None),
+    ],
+)
+def test_what_fails_alike_on_both_sides_is_no_difference(type_, stage, said):
+    pair = (
+        Evidence(failed("step", "jax-legacy", "exception", message="no")),
+        Evidence(failed("step", "jax-simplified", "exception", type=type_, stage=stage)),
+    )
+    seen = Judged(judge([pair], pair), pair)
+    if said is None:
+        assert symptom_to_keep(Question("step"), seen).metric == "failure"
+    else:
+        with pytest.raises(ReduceError, match=f"step fails alike on both sides: {said}"):
+            symptom_to_keep(Question("step"), seen)
 
 
 def test_warm_sides_survive_what_programs_do_to_them(faults_file, good_file, tmp_path):
