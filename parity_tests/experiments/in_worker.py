@@ -140,7 +140,8 @@ def _search_on_stock(
     says = f"jax-legacy runs the program and jax-simplified fails: {texts.failed(failure)}"
     fixes = "constparity's own simplified pipeline runs it with every array hoisted"
     if found.verdict == "difference":
-        reasons = (says, fixes, "with these arrays as arguments stock JAX fails, too")
+        too = "with these arrays as arguments stock JAX fails, too"
+        reasons = (says, fixes, too, *found.reasons[1:])
     else:
         reasons = (says, fixes, f"which array it takes is not known: {found.reasons[0]}")
     return found.model_copy(

@@ -107,8 +107,24 @@ def test_another_failure_of_stock_jax_is_not_taken_for_it():
 @pytest.mark.parametrize(
     ("arrays", "says"),
     [
-        ("donated", "with these arrays as arguments stock JAX fails, too"),
-        ("", "which array it takes is not known: no captured array is above the embed threshold"),
+        (
+            "donated",
+            (
+                "with these arrays as arguments stock JAX fails, too",
+                "with these inlined and all others hoisted it runs",
+            ),
+        ),
+        (
+            "both_donated",
+            (
+                "with these arrays as arguments stock JAX fails, too",
+                "each of 2 sets of arrays fails by itself",
+            ),
+        ),
+        (
+            "",
+            ("which array it takes is not known: no captured array is above the embed threshold",),
+        ),
     ],
 )
 def test_what_the_engine_fixes_is_said_with_the_action_of_its_hazard(monkeypatch, arrays, says):
@@ -116,7 +132,7 @@ def test_what_the_engine_fixes_is_said_with_the_action_of_its_hazard(monkeypatch
     none = found_in("donated").model_copy(
         update={"reasons": ("no captured array is above the embed threshold",)}
     )
-    of_stock = found_in("donated", stock_failure="jax.errors.JaxRuntimeError") if arrays else none
+    of_stock = found_in(arrays, stock_failure="jax.errors.JaxRuntimeError") if arrays else none
     monkeypatch.setattr(in_worker, "what_changes", lambda *_, **__: "")
     first = FlipReason(
         outcome="different", kind="failure", what="fails", where="m.py:1", action=advice("donated")
@@ -131,7 +147,7 @@ def test_what_the_engine_fixes_is_said_with_the_action_of_its_hazard(monkeypatch
         "jax-legacy runs the program and jax-simplified fails: exception in donating call: E: "
         "donated",
         "constparity's own simplified pipeline runs it with every array hoisted",
-        says,
+        *says,
         f"m.py:1: to do: {advice('donated')}",
     )
 

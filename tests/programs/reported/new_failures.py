@@ -57,6 +57,13 @@ donated = program(args=(state,), name="donated")(jax.jit(_step, donate_argnums=0
 
 
 @program
+def both_donated():
+    """Either of two arrays is donated and captured, and makes the call fail."""
+    left, right = jnp.arange(64.0), jnp.arange(64.0) + 1
+    return jax.jit(lambda x, y: (x + right, y + left), donate_argnums=(0, 1)), (left, right)
+
+
+@program
 def on_two_devices():
     here, there = jax.devices()[:2]
     near, far = jax.device_put(jnp.arange(64.0), here), jax.device_put(jnp.arange(64.0), there)
