@@ -1,8 +1,9 @@
-"""Texts of exceptions: what one says, whatever its own `__str__` does, and which line raised it."""
+"""Texts of exceptions, whatever their own `__str__` does, and names of signals."""
 
 from __future__ import annotations
 
 import re
+import signal
 import traceback
 
 # Of an object: in hexadecimal digits, or as `id` has it on a machine of 64 bits.
@@ -79,3 +80,14 @@ def formatted(error: BaseException) -> str:
         return "".join(traceback.format_exception(error))
     except Exception:  # noqa: BLE001
         return "".join(traceback.format_tb(error.__traceback__))
+
+
+def signal_name(number: int) -> str:
+    """Return the name of a signal, as a shell does for those of real time.
+
+    Example::
+
+        (signal_name(9), signal_name(40)) == ("SIGKILL", "SIGRTMIN+6")
+    """
+    named = {int(each): each.name for each in signal.Signals}
+    return named.get(number) or f"SIGRTMIN{number - signal.SIGRTMIN:+}"

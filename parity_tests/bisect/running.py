@@ -22,8 +22,8 @@ from typing import Literal, Self
 from parity_tests.bisect import sites
 from parity_tests.bisect.children import what_shuts_out
 from parity_tests.bisect.sites import Flips, Told
+from parity_tests.exception_texts import signal_name
 from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG
-from parity_tests.processes.worker_process import signal_name
 
 _CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
 _MOST_OUTPUT = 64 * 2**20  # bytes; of more only the end is kept

@@ -23,8 +23,9 @@ from pydantic import ValidationError
 from parity_tests.campaign.scheduling import Outcome
 from parity_tests.campaign.tasks import Task, TaskLost, TaskResult
 from parity_tests.evidence.folder_layout import TaskFiles
+from parity_tests.exception_texts import signal_name
 from parity_tests.processes.protocol import write
-from parity_tests.processes.worker_process import START_SECONDS, pause, signal_name
+from parity_tests.processes.worker_process import START_SECONDS, pause
 
 POLL_SECONDS = 0.05
 _MOST_POLL_SECONDS = 0.5  # between two looks at a task that takes minutes

@@ -22,6 +22,7 @@ from typing import Literal, Protocol
 import psutil
 
 from parity_tests.evidence.folder_layout import ProcessFiles
+from parity_tests.exception_texts import signal_name
 from parity_tests.processes import early_starts
 from parity_tests.processes.interpreters import user_paths
 from parity_tests.processes.options import Limits
@@ -303,17 +304,6 @@ class Worker:
         if code < 0:
             return f"signal {signal_name(-code)}"
         return f"exit status {code}"
-
-
-def signal_name(number: int) -> str:
-    """Return the name of a signal, as a shell does for those of real time.
-
-    Example::
-
-        (signal_name(9), signal_name(40)) == ("SIGKILL", "SIGRTMIN+6")
-    """
-    named = {int(each): each.name for each in signal.Signals}
-    return named.get(number) or f"SIGRTMIN{number - signal.SIGRTMIN:+}"
 
 
 # -- where a process crashed -----------------------------------------------------------------------

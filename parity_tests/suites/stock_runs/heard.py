@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from parity_tests.exception_texts import signal_name
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ def crash_of(status: str) -> str:
     number = int(status)
     if number >= 0:
         return f"ended the interpreter (exit status {number})"
-    name = signal.Signals(-number).name
+    name = signal_name(-number)
     if name == "SIGKILL":
         return "crashed the interpreter (SIGKILL: killed from outside, or memory ran out)"
     return f"crashed the interpreter ({name})"

@@ -210,6 +210,7 @@ def test_a_child_ends_with_a_parent_that_is_killed(waiting):
     [
         ("-11", "crashed the interpreter (SIGSEGV)"),
         ("-9", "crashed the interpreter (SIGKILL: killed from outside, or memory ran out)"),
+        ("-40", "crashed the interpreter (SIGRTMIN+6)"),
         ("3", "ended the interpreter (exit status 3)"),
         ("", "ended the interpreter"),
     ],
