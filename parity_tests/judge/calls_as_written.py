@@ -255,8 +255,11 @@ def _failures(pair: Pair, number: int, left: Failure | None, right: Failure | No
     if not all(map(_is_of_program, failures)):
         return ""
     if pair.is_one_side:
-        alike = left is not None and right is not None and are_alike(left.message, right.message)
-        return "" if alike else f"call {number} fails in one run"
+        if left is None or right is None:
+            return f"call {number} fails in one run"
+        alike = left.type == right.type and are_alike(left.message, right.message)
+        said = (f"{each.type}: {first_line(each.message)}" for each in failures)
+        return "" if alike else f"call {number} fails in both runs: {' and '.join(said)}"
     if left or not right:
         return ""
     return new_failure_in_words(pair.left.side, pair.right.side, number, right)

@@ -143,6 +143,24 @@ def test_calls_that_were_not_made_to_the_end_are_not_alike():
     assert (flip.outcome, flip.reasons[0].action) == ("could not compare", advice("timeout"))
 
 
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [
+        (raises(), None),
+        (gives(), "call 1 fails in one run"),
+        (
+            raises(type_="TypeError"),
+            "call 1 fails in both runs: ValueError: Array has been deleted. and TypeError: Array "
+            "has been deleted.",
+        ),
+    ],
+)
+def test_two_runs_of_one_side_fail_alike_by_type_and_message(later, said):
+    runs = [observation(STOCK[0], each) for each in (raises(), later)]
+    outcomes = [(each.outcome, each.detail) for each in compare(Pair(*runs))]
+    assert [detail for outcome, detail in outcomes if outcome == "different"] == [said] * bool(said)
+
+
 def test_calls_of_one_side_alone_are_not_alike():
     alone = observation(STOCK[0], gives()), observation(STOCK[1])
     assert [each.detail for each in compare(Pair(*alone))] == ["jax-legacy alone was called"]
