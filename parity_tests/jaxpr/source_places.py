@@ -50,6 +50,8 @@ _INSTALLED = tuple(
         for name in ("stdlib", "purelib", "platlib")
     }
 )
+# Of the user (`pip install --user`), of Debian, or on PYTHONPATH, as of Nix and of HPC modules.
+_PACKAGES = tuple(os.sep + name + os.sep for name in ("site-packages", "dist-packages"))
 
 
 def place_of(equation: Any, within: Place = NOWHERE) -> Place:
@@ -146,7 +148,8 @@ def kind_of_file(file: str) -> Literal["user", "library", "machinery"]:
         return "user"
     if file.startswith(_MACHINERY) or (file.startswith("<") and not file.startswith(_TYPED)):
         return "machinery"
-    return "library" if file.startswith(_INSTALLED) else "user"
+    is_installed = file.startswith(_INSTALLED) or any(each in file for each in _PACKAGES)
+    return "library" if is_installed else "user"
 
 
 # JAX writes it behind the first line of an equation: "# /home/me/model.py:12:4 (step)".

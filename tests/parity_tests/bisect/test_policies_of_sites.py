@@ -27,7 +27,6 @@ from parity_tests.bisect.running import Ended, Runner, Until
 from parity_tests.bisect.sites import Flips, Site, Told
 from parity_tests.bisect.switch import Switch
 from parity_tests.cli.app import main
-from parity_tests.jaxpr import source_places
 from reports.documents.bisection import commands_of
 from reports.rows.bisection import StockEnds
 
@@ -96,11 +95,12 @@ def test_keys_that_name_an_array_are_told(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["test_policies_of_sites.py:*.model", "a_library.py:scaled"])
 def test_a_place_is_a_line_of_the_users_or_of_the_library_that_it_calls(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    tmp_path: Path, place: str
 ) -> None:
-    (tmp_path / "a_library.py").write_text("def scaled(x, by):\n    return x * by\n")
-    monkeypatch.setattr(source_places, "_INSTALLED", (f"{tmp_path}/",))
-    spec = spec_from_file_location("a_library", tmp_path / "a_library.py")
+    file = tmp_path / "site-packages" / "a_library.py"
+    file.parent.mkdir()
+    file.write_text("def scaled(x, by):\n    return x * by\n")
+    spec = spec_from_file_location("a_library", file)
     assert spec is not None
     assert spec.loader is not None
     library = module_from_spec(spec)
