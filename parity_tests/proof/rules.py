@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -98,26 +98,43 @@ _jit = jax.jit  # a program may put another function in its place
 def lowered_alone(equation: Any) -> Numbered:
     """Return the numbers of what JAX lowers an equation to by itself, on all platforms.
 
-    Of a primitive that is not JAX's, name and params need not say what it does; its module does.
-    Raises `UndecidedError`.
+    Of a primitive that is not JAX's, name and params need not say what it does; its modules do, one
+    for each platform that has a rule of its own, and one for the others. Raises `UndecidedError`.
     """
     primitive = equation.primitive
     what = f"the primitive {primitive.name}, which is not JAX's and"
-    if any(primitive in rules for platform, rules in lowering_rules() if platform):
-        raise UndecidedError(f"{what} is lowered otherwise for another platform")
+    ruled = {platform or "" for platform, rules in lowering_rules() if primitive in rules}
+    platforms = sorted(ruled - {""})
+    if platforms and "" in ruled:
+        platforms += [each for each in _PLATFORMS if each not in ruled][:1]
     if equation.ctx.cur_abstract_mesh.manual_axes:
         raise UndecidedError(f"{what} may be lowered otherwise in a shard_map")
     with equation.ctx.manager:
         traced = _traced_alone(equation, partial(primitive.bind, **equation.params), what)
         # Rules may raise anything at all, above all where they ask what is around them.
         try:
-            lowered = traced.lower()
+            modules = [
+                traced.lower(lowering_platforms=(each,) if each else None)
+                for each in platforms or ("",)
+            ]
         except Exception as error:
             raise UndecidedError(f"{what} is not lowered by itself: {named(error)}") from error
-    found = number_module(lowered.compiler_ir(), const_args(lowered))
-    if found.callbacks:
+    founds = [number_module(each.compiler_ir(), const_args(each)) for each in modules]
+    if any(each.callbacks for each in founds):
         raise UndecidedError(f"{what} calls Python functions")
-    return found
+    if not platforms:
+        return founds[0]
+    by_platform = zip(platforms, founds, strict=True)
+    return replace(
+        founds[0],
+        digest=number(
+            *(part for platform, each in by_platform for part in (platform, each.digest))
+        ),
+        steps=tuple(step for each in founds for step in each.steps),
+    )
+
+
+_PLATFORMS = ("cpu", "cuda", "rocm", "tpu")
 
 
 def expanded_alone(equation: Any) -> Any:

@@ -529,11 +529,37 @@ def test_a_jaxpr_tells_whether_it_calls_functions_by_their_names_alone():
     assert not is_native(_BY_TWO.bind)
 
 
-def test_a_primitive_that_another_platform_does_otherwise_is_undecided():
-    found = primitive(lambda x: x * 2)
-    mlir.register_lowering(found, mlir.lower_fun(jnp.sin, multiple_results=False), platform="cuda")
-    with pytest.raises(UndecidedError, match="otherwise for another platform"):
-        digest(found.bind, X)
+def lowered_by(**rules):
+    """A primitive with a lowering rule for each platform; that of `other` is for all others."""
+    found = core.Primitive("sin")
+    found.def_abstract_eval(lambda x, **params: x)
+    for platform, rule in rules.items():
+        where = None if platform == "other" else platform
+        lowering = mlir.lower_fun(rule, multiple_results=False)
+        mlir.register_lowering(found, lowering, platform=where)
+    return found.bind
+
+
+def test_a_primitive_is_what_each_platform_lowers_it_to():
+    kinds = [
+        {"other": jnp.cos},
+        {"cpu": jnp.cos},
+        {"other": jnp.cos, "cuda": jnp.sin},
+        {"other": jnp.cos, "cuda": jnp.tan},
+        {"other": jnp.sin, "cuda": jnp.tan},
+        {"other": jnp.cos, "cpu": jnp.sin},
+        {"cpu": jnp.cos, "cuda": jnp.sin},
+        {"cpu": jnp.cos, "tpu": jnp.sin},
+    ]
+    digests = [digest(lowered_by(**rules), X) for rules in kinds]
+    assert digests == [digest(lowered_by(**rules), X) for rules in kinds]
+    assert len({*digests}) == len(kinds)
+
+
+def test_a_primitive_that_one_platform_does_in_python_is_undecided():
+    bound = lowered_by(cpu=lambda x: jax.pure_callback(np.sin, x, x), cuda=jnp.sin)
+    with pytest.raises(UndecidedError, match="calls Python functions"):
+        digest(bound, X)
 
 
 _PROGRAM = """
