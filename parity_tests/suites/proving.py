@@ -27,7 +27,7 @@ from parity_tests.jaxpr.captured_uses import CapturedUse
 from parity_tests.judge.proofs import breaking, claim, folded, place_apart
 from parity_tests.observe.checks.captured_arrays import memory_of
 from parity_tests.observe.failures import it_raised
-from parity_tests.observe.hazards.arrays import donated_before, written_to_since
+from parity_tests.observe.hazards.arrays import consumed_by, donated_before, written_to_since
 from parity_tests.observe.hazards.detection import of_trace, with_code
 from parity_tests.observe.hazards.devices import implicit_transfer
 from parity_tests.observe.hazards.traced_program import (
@@ -325,7 +325,7 @@ def _contract(
 
 def _later_calls(traced: TracedProgram) -> Iterator[str]:
     """Yield what later calls with arguments of the same types may do: JAX calls Python no more."""
-    donated = {type_of(each) for each in traced.consumed}
+    donated = {type_of(each) for each in consumed_by(traced)}
     values = (use.array.value for use in traced.uses)
     captured = {type_of(each) for each in values if isinstance(each, jax.Array)}
     if both := sorted(donated & captured):

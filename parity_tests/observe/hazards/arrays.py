@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from parity_tests.advice import advice
-from parity_tests.jaxpr.bodies import bodies_of, folded
+from parity_tests.jaxpr.bodies import bodies_of, folded, inner
 from parity_tests.jaxpr.captured import identity
 from parity_tests.jaxpr.captured_uses import CapturedUse, stock_const_args
 from parity_tests.jaxpr.work import constant_work
@@ -139,12 +139,23 @@ def captured_and_donated(traced: TracedProgram) -> Iterator[Hazard]:
     devices = set(runs_on(traced) or (traced.default_device,))
     consumed = [
         each
-        for each in traced.consumed
+        for each in consumed_by(traced)
         if not isinstance(each, jax.Array) or each.devices() == devices
     ]
     yield from _among(traced.uses, consumed)
     for jit in traced.donating:
         yield from _among(hoisted_uses(jit.body), jit.donated)
+
+
+def consumed_by(traced: TracedProgram) -> list[Any]:
+    """Return the arrays that a call consumes: donated ones whose memory an output may take.
+
+    On one device JAX keeps those that have not as many elements as any output.
+    """
+    # None where a user's own type is not expanded.
+    sizes = {getattr(atom.aval, "size", None) for atom in inner(traced.closed).outvars}
+    any_size = len(runs_on(traced)) > 1 or None in sizes
+    return [each for each in traced.consumed if any_size or np.size(each) in sizes]
 
 
 def _among(uses: Sequence[CapturedUse], arrays: Sequence[Any]) -> Iterator[Hazard]:

@@ -353,6 +353,14 @@ def test_a_static_argument_does_not_hide_a_donated_one():
     assert kinds(fun, 3, TABLE) == [DONATED]
 
 
+def test_an_argument_whose_memory_no_output_can_take_is_not_donated():
+    def kinds_of(made):
+        return kinds(jax.jit(lambda x: made(x + TABLE), donate_argnums=0), TABLE)
+
+    assert kinds_of(lambda y: y[:5]) == []
+    assert kinds_of(lambda y: y.reshape(-1) > 0) == [DONATED]  # as many elements
+
+
 def test_an_array_with_two_literals_is_hoisted_more_than_once():
     [hazard] = detect(lambda x: x * TABLE + TABLE, 1.0)
     assert hazard.kind == "hoisted more than once"
