@@ -107,14 +107,15 @@ def _not_compared(result: SuiteResult) -> Iterator[str]:
 
 def _not_proved(result: SuiteResult) -> Iterator[str]:
     """Yield the functions that are not proved or may break, and why, the worst first."""
-    groups: dict[tuple[int, bool, str, str], list[SuiteProgram]] = {}
+    groups: dict[tuple[int, bool, bool, str, str], list[SuiteProgram]] = {}
     for each in result.programs:
         if each.proof is not None and is_told(each.proof):
             rank = ANSWERS.index(each.proof.answer)
-            key = rank, not each.proof.may_break, each.source, each.name
-            groups.setdefault(key, []).append(each)
-    for (rank, is_clean, source, name), rows in sorted(groups.items()):
-        state = ANSWERS[rank] if is_clean else f"{ANSWERS[rank]}, may still break"
+            is_safe, is_clean = not each.proof.hazards, not each.proof.may_break
+            groups.setdefault((rank, is_safe, is_clean, each.source, each.name), []).append(each)
+    for (rank, is_safe, is_clean, source, name), rows in sorted(groups.items()):
+        in_part = " in part" if is_safe and not is_clean and ANSWERS[rank] == "proved" else ""
+        state = f"{ANSWERS[rank]}{in_part}{'' if is_safe else ', may still break'}"
         where = f" ({source})" if source else ""
         count = f", {counted(len(rows), 'program')}" if len(rows) > 1 else ""
         yield f"{state}: `{name}`{where}{count}, as in {rows[0].test or 'no test'}"

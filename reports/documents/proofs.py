@@ -73,10 +73,10 @@ def state_of(program: ProgramProof) -> str:
     """Say in a few words what a program comes to."""
     if program.answer != "proved":
         return program.answer
-    parts = ["proved"]
+    parts = ["proved in part" if program.reservations else "proved"]
     if program.folded:
         parts.append(f"folds {', '.join(dict.fromkeys(each.gist for each in program.folded))}")
-    if program.may_break:
+    if program.hazards:
         parts.append("may still break")
     return ", ".join(parts)
 

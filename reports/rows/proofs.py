@@ -12,7 +12,10 @@ from reports.rows.row import Row, Side
 
 
 class ProgramProof(Row):
-    """What is claimed of the forms of one program, and what may still break by its contract."""
+    """What is claimed of the forms of one program, and what may still break by its contract.
+
+    One with reservations is proved in part: nothing is known to break.
+    """
 
     answer: Answer
     claims: tuple[Claim, ...] = ()
@@ -23,7 +26,7 @@ class ProgramProof(Row):
 
     @property
     def may_break(self) -> bool:
-        """Whether the flip may break the program although its forms are one computation."""
+        """Whether more is to be known: the flip may break one computation, by what is not proved."""
         return bool(self.hazards or self.reservations)
 
     def merged(self, other: ProgramProof) -> ProgramProof:
@@ -50,7 +53,8 @@ def headline_of(proofs: Sequence[ProgramProof]) -> str:
         any(claim.of == "module" and claim.answer != "proved" for claim in each.claims)
         for each in proved
     )
-    doubted = sum(each.may_break for each in proved)
+    doubted = sum(bool(each.hazards) for each in proved)
+    in_part = sum(bool(each.reservations) for each in proved)
     folding = sum(bool(each.folded) for each in proved)
     claimed = dict.fromkeys(claim.platform for each in proofs for claim in each.claims)
     platforms = " and ".join(filter(None, claimed))
@@ -60,6 +64,8 @@ def headline_of(proofs: Sequence[ProgramProof]) -> str:
         parts.append(f"{by_jaxprs:,} of these by jaxprs alone")
     if doubted:
         parts.append(f"{doubted:,} of these may still break")
+    if in_part:
+        parts.append(f"{in_part:,} of these in part")
     if folding:
         parts.append(f"XLA folds constants of {folding:,}, so their bits may differ")
     return "; ".join(parts)
