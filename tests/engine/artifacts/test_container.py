@@ -78,3 +78,16 @@ def test_a_file_keeps_its_permissions(tmp_path, before, monkeypatch):
     assert path.read_bytes() == b"after"
     assert mode(path) == (mode(like) if before is None else before)
     assert modes == [mode(path)]  # from the first byte on
+
+
+def test_a_header_that_would_take_gigabytes_of_memory_is_neither_written_nor_read(monkeypatch):
+    """JSON in memory takes many times its bytes: a file of 95 MB took 2.1 GB, and 15 seconds."""
+    most, note = container._MAX_HEADER, {"note": "x" * 2**24}
+    with pytest.raises(ValueError, match="too many constants"):
+        container.chunks(note, [])
+    monkeypatch.setattr(container, "_MAX_HEADER", 2**30)
+    file = memoryview(b"".join(container.chunks(note, [])))
+    assert container.parse(file).metadata["note"] == note["note"]
+    monkeypatch.setattr(container, "_MAX_HEADER", most)
+    with pytest.raises(container.ContainerError, match="claims a header of 16777"):
+        container.parse(file)
