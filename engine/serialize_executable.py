@@ -133,7 +133,7 @@ def deserialize_and_load(
 
     Source: `jax.experimental.serialize_executable.deserialize_and_load`.
     """
-    container = containers.parse(memoryview(serialized).toreadonly())
+    container = containers.parse(memoryview(bytes(memoryview(serialized))))  # bytes in one row
     manifest = _manifest(container)
     devices = tuple(jax.devices() if execution_devices is None else execution_devices)
     if not devices:

@@ -278,6 +278,13 @@ def test_damaged_bytes_never_reach_xla(blob, table, monkeypatch):
             deserialize_and_load(blob[:length], [table])
 
 
+def test_a_view_of_the_bytes_may_have_any_layout(blob, table):
+    numbers = np.frombuffer(blob, np.uint8)
+    for given in (numbers.reshape(1, -1), np.repeat(numbers, 2)[::2]):
+        loaded = deserialize_and_load(memoryview(given), [table])
+        np.testing.assert_allclose(loaded(jnp.ones(7)), jnp.ones(7) @ table, rtol=1e-6)
+
+
 def test_an_export_is_no_executable(table):
     jitted = engine.jit(lambda x: x @ table, constants="simplified")
     exported = engine.export.export(jitted, hoist_constants=True)(jnp.ones(7))
