@@ -133,7 +133,9 @@ def deserialize_and_load(
 
     Source: `jax.experimental.serialize_executable.deserialize_and_load`.
     """
-    container = containers.parse(memoryview(bytes(memoryview(serialized))))  # bytes in one row
+    view = memoryview(serialized)
+    in_one_row = view.cast("B") if view.c_contiguous else memoryview(bytes(view))
+    container = containers.parse(in_one_row.toreadonly())
     manifest = _manifest(container)
     devices = tuple(jax.devices() if execution_devices is None else execution_devices)
     if not devices:

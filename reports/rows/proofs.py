@@ -26,7 +26,7 @@ class ProgramProof(Row):
 
     @property
     def may_break(self) -> bool:
-        """Whether more is to be known: the flip may break one computation, by what is not proved."""
+        """Whether the flip may break the program, by its contract or by what is not proved."""
         return bool(self.hazards or self.reservations)
 
     def merged(self, other: ProgramProof) -> ProgramProof:
