@@ -76,6 +76,7 @@ OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 _known_primitives: set[Any] = {
     each for each in vars(primitives).values() if isinstance(each, core.Primitive)
 }
+_HOLD_PRIMITIVES = ("jax._src.", "jax.experimental.", "engine.")
 
 
 def is_of_jax(primitive: Any) -> bool:
@@ -86,7 +87,7 @@ def is_of_jax(primitive: Any) -> bool:
     if primitive not in _known_primitives:
         kind, modules = core.Primitive, sys.modules.copy().items()
         for name, module in modules:
-            if name.partition(".")[0] in ("jax", "engine"):
+            if name.startswith(_HOLD_PRIMITIVES):
                 held = [*vars(module).values()]
                 _known_primitives.update([each for each in held if isinstance(each, kind)])
     return primitive in _known_primitives
