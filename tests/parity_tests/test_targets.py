@@ -206,6 +206,11 @@ def test_a_missing_target_names_what_where_and_what_is_close(package, folder, ta
         targets.load([target])
 
 
+def test_a_program_in_a_file_that_is_missing_is_told_before_anything_is_imported(package, folder):
+    with pytest.raises(TargetError, match=r"no file 'program.py' in .*did you mean programs.py\?"):
+        targets.check_names_one("planted_package/program.py:first")
+
+
 @pytest.mark.parametrize(
     ("target", "module"),
     [

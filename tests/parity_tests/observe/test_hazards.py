@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from jax import lax
 from jax.experimental.layout import Format, Layout
-from jax.sharding import SingleDeviceSharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, SingleDeviceSharding
 from program_files import script_file
 
 from parity_tests.observe import hazards
@@ -359,6 +359,12 @@ def test_an_argument_whose_memory_no_output_can_take_is_not_donated():
 
     assert kinds_of(lambda y: y[:5]) == []
     assert kinds_of(lambda y: y.reshape(-1) > 0) == [DONATED]  # as many elements
+
+
+def test_on_several_devices_an_argument_is_donated_whatever_the_outputs_are():
+    mesh = Mesh(np.array(jax.devices()[:2]), "i")
+    table = jax.device_put(np.ones(64, np.float32), NamedSharding(mesh, PartitionSpec("i")))
+    assert DONATED in kinds(jax.jit(lambda x: (x + table)[:4], donate_argnums=0), table)
 
 
 def test_an_array_with_two_literals_is_hoisted_more_than_once():

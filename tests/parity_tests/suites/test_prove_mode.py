@@ -305,6 +305,8 @@ def test_the_section_says_how_many_are_proved_and_why_others_are_not(ran):
     told = "\n".join(section)
     assert "what Python does between calls or with stages, as to serialize them, and what" in told
     assert "parted: `reads` (test_model.py:" in told
+    assert "proved in part: `derived` (test_model.py:" in told
+    assert "proved, may still break: `donates` (test_model.py:" in told
     assert re.search(r"  jaxpr: parted: test_model.py:\d+: sub before the flip, mul after it", told)
     assert "  jaxpr: undecided: each trace of it is another program, in one form as well" in told
     assert (
