@@ -264,7 +264,7 @@ PROVED_PROGRAMS = (
     Column("source", "string", "file:line of its declaration"),
     Column("target", "string", "loads it again"),
     Column("proof", "string", "proved, parted, refuted, undecided, or failed"),
-    Column("may_break", "boolean", "whether it may break although it is proved"),
+    Column("may_break", "boolean", "whether it may break, or is proved in part"),
     Column("folds", "Int64", "operations on captured arrays alone, which XLA folds", "count"),
     Column("captured", "Int64", "captured arrays above the embed threshold", "count"),
     Column("hazards", "Int64", "hazards of the flip", "count"),

@@ -76,7 +76,6 @@ OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 _known_primitives: set[Any] = {
     each for each in vars(primitives).values() if isinstance(each, core.Primitive)
 }
-_HOLD_PRIMITIVES = ("jax._src.", "jax.experimental.", "engine.")
 
 
 def is_of_jax(primitive: Any) -> bool:
@@ -87,7 +86,7 @@ def is_of_jax(primitive: Any) -> bool:
     if primitive not in _known_primitives:
         kind, modules = core.Primitive, sys.modules.copy().items()
         for name, module in modules:
-            if name.startswith(_HOLD_PRIMITIVES):
+            if name.partition(".")[0] in ("jax", "engine"):
                 held = [*vars(module).values()]
                 _known_primitives.update([each for each in held if isinstance(each, kind)])
     return primitive in _known_primitives

@@ -111,10 +111,10 @@ def _not_proved(result: SuiteResult) -> Iterator[str]:
     for each in result.programs:
         if each.proof is not None and is_told(each.proof):
             rank = ANSWERS.index(each.proof.answer)
-            is_safe, is_clean = not each.proof.hazards, not each.proof.may_break
-            groups.setdefault((rank, is_safe, is_clean, each.source, each.name), []).append(each)
-    for (rank, is_safe, is_clean, source, name), rows in sorted(groups.items()):
-        in_part = " in part" if is_safe and not is_clean and ANSWERS[rank] == "proved" else ""
+            is_safe, is_whole = not each.proof.hazards, not each.proof.reservations
+            groups.setdefault((rank, is_safe, is_whole, each.source, each.name), []).append(each)
+    for (rank, is_safe, is_whole, source, name), rows in sorted(groups.items()):
+        in_part = " in part" if not is_whole and ANSWERS[rank] == "proved" else ""
         state = f"{ANSWERS[rank]}{in_part}{'' if is_safe else ', may still break'}"
         where = f" ({source})" if source else ""
         count = f", {counted(len(rows), 'program')}" if len(rows) > 1 else ""

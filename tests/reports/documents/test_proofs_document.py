@@ -1,7 +1,9 @@
 """The document of proofs: what each program comes to, in a few words and in the first line."""
 
+import built_suites as built
 import pytest
 
+from parity_tests.suites.messages import summary_lines
 from reports.documents.proofs import state_of
 from reports.rows.flip import Hazard
 from reports.rows.proofs import ProgramProof, headline_of
@@ -28,4 +30,8 @@ HAZARD = Hazard(
 def test_what_is_not_proved_is_told_apart_from_what_may_break(given, state, told):
     proof = ProgramProof(answer="proved", **given)
     assert state_of(proof) == state
-    assert headline_of([proof]) == f"proof: 1 of 1 programs proved{told}"
+    head = f"proof: 1 of 1 programs proved{told}"
+    assert headline_of([proof]) == head
+    of_suite = [*summary_lines(built.result(built.program(rung=None, proof=proof), mode="prove"))]
+    assert of_suite[0] == head
+    assert given == {} or any(line.startswith(f"{state}: `step`") for line in of_suite)
