@@ -21,9 +21,9 @@ from jax._src.interpreters import partial_eval as _partial_eval
 
 _HAS_FLAT_TREES = importlib.util.find_spec("jax._src.flattree") is not None
 
-# Jaxpr and ClosedJaxpr, `jaxpr.jaxpr` is the jaxpr: one class since jax 0.11.0. Not taken from
-# `jax.extend.core`, which imports Pallas as well.
-BODIES_ARE_OF_ONE_CLASS = not hasattr(core, "ClosedJaxpr")
+# Jaxpr and ClosedJaxpr, `jaxpr.jaxpr` is the jaxpr: one class since jax 0.11.0, which has a while
+# both names. Not taken from `jax.extend.core`, which imports Pallas as well.
+BODIES_ARE_OF_ONE_CLASS = not hasattr(core, "ClosedJaxpr") or core.ClosedJaxpr is core.Jaxpr
 
 if typing.TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr as ClosedJaxpr
