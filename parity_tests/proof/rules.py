@@ -266,8 +266,11 @@ def asked_by(equation: Any) -> Asked:
         return Asked(whole, [b""] * len(equation.invars), [b""] * len(equation.outvars))
     for unknown in sorted(params.keys() - LEFT_OUT[name] - _ASKED):
         raise UndecidedError(f"the param {unknown} of {name}")
+    of_all = [params[each] for each in _OF_ALL if _is_set(params.get(each))]
+    if getattr(params.get("inline"), "name", "").startswith("XLA_"):
+        of_all.append(params["inline"])  # else JAX inlines it, or leaves that open
     return Asked(
-        b"".join(encoded(params[each]) for each in _OF_ALL if _is_set(params.get(each))),
+        b"".join(map(encoded, of_all)),
         _columns(params, _OF_OPERANDS, len(equation.invars)),
         _columns(params, _OF_RESULTS, len(equation.outvars)),
     )

@@ -275,6 +275,14 @@ PAIRS = {
             else jnp.cos(x)
         ),
     ),
+    "what XLA is told of inlining": (
+        lambda x: jax.jit(jnp.sin)(x),
+        lambda x: (
+            jax.jit(jnp.sin, inline=jax.Inline.XLA_LATE)(x)
+            if hasattr(jax, "Inline")  # since 0.12
+            else jnp.cos(x)
+        ),
+    ),
 }
 
 
