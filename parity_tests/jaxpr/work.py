@@ -136,6 +136,12 @@ def _size(atoms: Any) -> int:
 # XLA looks into none of them: LAPACK's work on a CPU, and loops elsewhere; Python, and other code.
 _NEVER_FOLDED = frozenset({*_PER_COLUMN, "ffi_call", "optimization_barrier", "pure_callback"})
 
+# Nor a reduction or product of more elements: seen on JAX 0.10.2 and 0.12.0.1.
+_MOST_ELEMENTS = 45_000_000
+_LIMITED = frozenset(
+    {"dot_general", *(f"reduce_{each}" for each in ("and", "max", "min", "or", "prod", "sum"))}
+)
+
 _PRODUCTS = ("dot_general", "conv_general_dilated")  # of operands of unequal types, too
 
 
@@ -188,7 +194,8 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
 
     Captured arrays of at most `embed_threshold` bytes are inlined in both modes, and do not count.
     A loop is never folded as a whole; an equation in its body may be. Neither is a factorisation, a
-    call of foreign code or a barrier, nor what depends on one.
+    call of foreign code, a barrier, or a reduction or product of more than 45 million elements, nor
+    what depends on one.
     """
     walk = _Walk(embed_threshold)
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
@@ -247,7 +254,7 @@ class _Origins(Domain[_Origin]):
 
     def equation(self, equation: Any, operands: list[_Origin]) -> list[_Origin]:
         origin = max(operands, default=_Origin.NOTHING)
-        if equation.effects or equation.primitive.name in _NEVER_FOLDED:
+        if equation.effects or _is_never_folded(equation):
             origin = _Origin.ARGUMENTS
         bodies = bodies_of(equation)
         if not bodies:
@@ -319,6 +326,11 @@ def _repeats(equation: Any) -> bool:
         return False
     sizes = [math.prod(atom.aval.shape) for atom in (*equation.invars[:1], *equation.outvars)]
     return bool(sizes[-1] > sizes[0])
+
+
+def _is_never_folded(equation: Any) -> bool:
+    name = equation.primitive.name
+    return name in _NEVER_FOLDED or (name in _LIMITED and _size(equation.invars) > _MOST_ELEMENTS)
 
 
 def _is_work(equation: Any) -> bool:

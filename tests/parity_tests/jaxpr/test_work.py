@@ -127,6 +127,19 @@ def test_a_transposition_prevails_over_the_conversion_before_it():
     assert moved.what == "the transposition of complex64[4,5,3] in `dot_general`"
 
 
+@pytest.mark.parametrize("rows", [87_000, 88_000])  # XLA's limit is 45 million elements
+@pytest.mark.parametrize("reduced", [jnp.max, lambda table: table @ table[0]])
+def test_a_large_reduction_is_not_folded_nor_is_what_depends_on_it(reduced, rows):
+    table = jnp.ones((rows, 512), jnp.int8)
+
+    def f(x):
+        return x * jnp.sin(reduced(table).astype(x.dtype))
+
+    closed = jax.make_jaxpr(f)(np.float32(1))
+    found = [each.primitive.name for each in constant_work(closed, embed_threshold=0).equations]
+    assert ("sin" in found) == (rows == 87_000)
+
+
 def test_a_factorisation_is_not_folded_nor_is_what_depends_on_it():
     def f(x):
         return x + jnp.exp(lax.linalg.cholesky(jnp.sin(SQUARE), symmetrize_input=False))
