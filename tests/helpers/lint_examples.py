@@ -299,6 +299,9 @@ FOUND = {
         "assert '%arg0: tensor<3xf32>' in jax.jit(f).lower(x).as_text()  # <-",
         "text = jax.jit(f).lower(x).as_text()\nprint(text.count('constant'))  # <-\n"
         "print('jax.const' in text)",
+        "text = jax.jit(f).lower(x).as_text()\n"
+        "print(sum('stablehlo.constant' in line for line in text.splitlines()))  # <-",
+        "key = hashlib.sha256(jax.jit(f).lower(x).as_text().encode())  # <-",
     ],
     "CP502": [
         "c = jax.jit(f).lower(x).compile()\nc.runtime_executable().execute([x])  # <-",
@@ -318,6 +321,9 @@ FOUND = {
         "closed = jax.make_jaxpr(f)(x)\nassert str(closed) == expected  # <-",
         "def test(self):\n    self.assertEqual(f'{jax.make_jaxpr(f)(x)}', expected)  # <-",
         "key = hash(str(jax.make_jaxpr(f)(x).jaxpr))  # <-",
+        "key = str(jax.make_jaxpr(f)(x))\nif key not in self.programs:\n"
+        "    self.programs[key] = compiled  # <-",
+        "programs.setdefault(str(jax.make_jaxpr(f)(x)), compiled)  # <-",
     ],
 }
 
@@ -590,6 +596,7 @@ SILENT = {
         "text = jax.jit(f).lower(x).as_text()\nassert 'stablehlo.dot_general' in text",
         "assert 'constant' in open('x').read()\nprint(low.as_text())",
         "def g(doc): return 'constant' in doc.as_text()",
+        "def key(doc): return hash(doc.as_text())",
         "text = jax.jit(f).lower(x).as_text()\n"
         "print(text.count('constant') + text.count('jax.const = true'))",
     ],
@@ -607,6 +614,7 @@ SILENT = {
         "assert 'dot_general' in str(jax.make_jaxpr(f)(x))",
         "same = str(jax.make_jaxpr(f)(x)) == str(jax.make_jaxpr(g)(x))",
         "print(str(jax.make_jaxpr(f)(x)))",
+        "names = {'mul': 1}\nprint(names['mul'], str(jax.make_jaxpr(f)(x))[3:])",
         "assert str(dtype) == 'float32'\nmake_jaxpr = 1",
     ],
 }

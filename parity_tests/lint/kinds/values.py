@@ -140,6 +140,8 @@ METHODS: dict[tuple[Kind, str], Kind] = {
     (Kind.LOWERED, "compile"): Kind.COMPILED,
     (Kind.LOWERED, "as_text"): Kind.MODULE_TEXT,
     (Kind.COMPILED, "as_text"): Kind.MODULE_TEXT,
+    (Kind.MODULE_TEXT, "splitlines"): Kind.MODULE_TEXT,
+    (Kind.MODULE_TEXT, "split"): Kind.MODULE_TEXT,
     (Kind.COMPILED, "memory_analysis"): Kind.ANALYSIS,
     (Kind.COMPILED, "runtime_executable"): Kind.EXECUTABLE,
 }
@@ -155,6 +157,7 @@ ELEMENTS: dict[Kind, Kind] = {
     Kind.INVARS: Kind.ATOM,
     Kind.OUTVARS: Kind.ATOM,
     Kind.CONSTVARS: Kind.ATOM,
+    Kind.MODULE_TEXT: Kind.MODULE_TEXT,  # a line of it
 }
 # The names of attributes and parameters that are jaxprs and equations nearly everywhere.
 _NAMED_JAXPR = re.compile(r"(^|_)jaxpr$|^jaxpr_$")

@@ -14,6 +14,7 @@ from parity_tests.lint.rule import rule
 
 _CONSTANT = re.compile(r"constant|dense<")
 _ARGUMENT = re.compile(r"%arg\d|@main\(|parameter\(\d")
+_HASHES = ("hash", "md5", "sha256", "sha1")
 _SEARCHES = ("find", "count", "index", "rfind", "split", "search", "findall", "finditer", "match",
              "fullmatch", "startswith", "assertIn", "assertNotIn", "assertRegex", "check_count",
              "contains", "sub")  # fmt: skip
@@ -21,16 +22,16 @@ _SEARCHES = ("find", "count", "index", "rfind", "split", "search", "findall", "f
 
 @rule(re.compile(r"as_text\("))
 def module_text(kinds: Kinds) -> Iterator[Match]:
-    """CP501: the text of a module is searched for constants or numbered arguments.
+    """CP501: the text of a module is hashed, or searched for constants or numbered arguments.
 
     Today captured arrays are constants in a lowered module. After the flip they are arguments of
     its main function, before those of the user, with the attribute `jax.const`. Code that searches
-    the text for constants finds fewer, and arguments that are named by their number, `%arg0`, are
-    others.
+    the text for constants finds fewer, arguments that are named by their number, `%arg0`, are
+    others, and two programs that differ in their captured arrays alone have one hash.
 
-    What to do: look for a captured array among constants and arguments alike, and count the
-    arguments without `jax.const = true`. A function, or a statement outside of all functions, that
-    looks for `jax.const` as well is not reported.
+    What to do: look for a captured array among constants and arguments alike, count the arguments
+    without `jax.const = true`, and hash captured arrays beside the text. A function, or a statement
+    outside of all functions, that looks for `jax.const` as well is not reported.
     """
     module = kinds.module
     for text in module.nodes(cst.SimpleString, cst.ConcatenatedString):
@@ -46,6 +47,13 @@ def module_text(kinds: Kinds) -> Iterator[Match]:
             else "numbered arguments; after the flip captured arrays come before them"
         )
         yield module.match(text, f"the text of a module is searched for {what}", confidence)
+    for call in module.nodes(cst.Call):
+        if dotted_tail(call.func) not in _HASHES or not call.args:
+            continue
+        confidence = _best(kinds, [_stripped(call.args[0].value)])
+        if confidence is not None and not _looks_for_const_args(kinds, call):
+            message = "the text of a module is hashed; after the flip captured arrays are not in it"
+            yield module.match(call, message, confidence)
 
 
 def _looks_for_const_args(kinds: Kinds, text: cst.CSTNode) -> bool:
@@ -153,20 +161,21 @@ def memory_analysis(kinds: Kinds) -> Iterator[Match]:
         yield module.match(node, message, Confidence.HIGH if is_analysis else Confidence.MEDIUM)
 
 
-_COMPARERS = ("assertEqual", "assertMultiLineEqual", "assertExpectedInline", "assert_equal", "hash",
-              "md5", "sha256", "sha1")  # fmt: skip
+_COMPARERS = ("assertEqual", "assertMultiLineEqual", "assertExpectedInline", "assert_equal")
 
 
 @rule(re.compile(r"jaxpr"))
 def jaxpr_text(kinds: Kinds) -> Iterator[Match]:
-    """CP505: the text of a jaxpr is compared.
+    """CP505: the text of a jaxpr is compared, or is a key.
 
     A printed jaxpr has captured arrays as variables before the semicolon today, and as `[...]` in
     the place of operands after the flip; all other variables have other letters then. A text that
-    was kept is not equal any more, and a hash of it is another one.
+    was kept is not equal any more, and a hash of it is another one. Programs that differ in their
+    captured arrays alone have one text, and after the flip no `.consts` that tell them apart.
 
-    What to do: keep one expected text for each form, compare equations and not texts, or search for
-    the name of a primitive, which stays; searching is not reported.
+    What to do: keep one expected text for each form, compare equations and not texts, add the
+    values of Literals to a key, or search for the name of a primitive, which stays; searching is
+    not reported.
     """
     module = kinds.module
     message = (
@@ -177,8 +186,16 @@ def jaxpr_text(kinds: Kinds) -> Iterator[Match]:
             sides = [node.left, *(each.comparator for each in node.comparisons)]
             yield from _texts(kinds, node, sides, message)
     for call in module.nodes(cst.Call):
-        if dotted_tail(call.func) in _COMPARERS:
+        if dotted_tail(call.func) in (*_COMPARERS, *_HASHES):
             yield from _texts(kinds, call, [each.value for each in call.args], message)
+    message = (
+        "the text of a jaxpr is a key; after the flip no `.consts` beside it tell programs apart"
+    )
+    for index in module.nodes(cst.Index):
+        yield from _texts(kinds, index.value, [index.value], message)
+    for call in module.nodes(cst.Call):
+        if is_called(call, "get", "setdefault", "pop") and isinstance(call.func, cst.Attribute):
+            yield from _texts(kinds, call, [each.value for each in call.args[:1]], message)
 
 
 def _texts(
