@@ -72,7 +72,7 @@ def bisect(
             metavar="FILE",
             exists=True,
             dir_okay=False,
-            help="Arrays inlined whatever is flipped; with --flip, or hoisted. A line for each, "
+            help="Arrays inlined (with --flip, or hoisted) whatever is flipped. A line for each, "
             "as in: inline model.py:31  # until #1234 is fixed",
         ),
     ] = None,

@@ -30,7 +30,7 @@ Verbose = Annotated[
     typer.Option(
         "--verbose",
         "-v",
-        help="Print the reasons of all programs.",
+        help="Print all rows, and all reasons.",
         rich_help_panel=OUTPUT,
     ),
 ]
