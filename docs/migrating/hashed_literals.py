@@ -13,10 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 
 
+def operands_of(fun):
+    """Return the operands of the equations of a function."""
+    return [atom for eqn in jax.make_jaxpr(fun)(1.0).eqns for atom in eqn.invars]
+
+
 def literals_of(fun):
     """Return the values of the Literals of a function."""
-    operands = [atom for eqn in jax.make_jaxpr(fun)(1.0).eqns for atom in eqn.invars]
-    return [atom.val for atom in operands if isinstance(atom, jax.extend.core.Literal)]
+    return [atom.val for atom in operands_of(fun) if isinstance(atom, jax.extend.core.Literal)]
 
 
 table, scale = jnp.arange(100.0), jnp.array(3.0)
@@ -24,10 +28,12 @@ numbers = np.arange(100, dtype=np.float32)
 cache = {}
 
 # -- breaks
-cache.update({hash(value): "seen" for value in literals_of(lambda x: 2.0 * x * scale + table)})
+operands = operands_of(lambda x: 2.0 * x * scale + table)
+cache.update({hash(a.val): "seen" for a in operands if isinstance(a, jax.extend.core.Literal)})
 print(hash(2.0) in cache)
 # -- or
-cache.update({hash(value): "seen" for value in literals_of(lambda x: 2.0 * x + numbers)})
+operands = operands_of(lambda x: 2.0 * x + numbers)
+cache.update({hash(a.val): "seen" for a in operands if isinstance(a, jax.extend.core.Literal)})
 print(hash(2.0) in cache)
 
 

@@ -16,9 +16,10 @@ operands = [atom for eqn in jaxpr.eqns for atom in eqn.invars]
 literals = [atom.val for atom in operands if isinstance(atom, jax.extend.core.Literal)]
 
 # -- breaks
-print([float(value) for value in literals])
+print([float(atom.val) for atom in operands if isinstance(atom, jax.extend.core.Literal)])
 # -- or
-print([value for value in literals if value == 0])
+found = [a for a in operands if isinstance(a, jax.extend.core.Literal) and a.val == 0]
+print(found)
 
 # -- fixed
 print([float(value) for value in literals if jnp.ndim(value) == 0])
