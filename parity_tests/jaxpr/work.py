@@ -136,7 +136,8 @@ def _size(atoms: Any) -> int:
 # XLA looks into none of them: LAPACK's work on a CPU, and loops elsewhere; Python, and other code.
 _NEVER_FOLDED = frozenset({*_PER_COLUMN, "ffi_call", "optimization_barrier", "pure_callback"})
 
-# Nor a reduction or product of more elements: seen on JAX 0.10.2 and 0.12.0.1.
+# Nor a reduction, a product, or an elementwise equation that repeats an operand, of more elements:
+# seen on JAX 0.10.2 and 0.12.0.1.
 _MOST_ELEMENTS = 45_000_000
 _LIMITED = frozenset(
     {"dot_general", *(f"reduce_{each}" for each in ("and", "max", "min", "or", "prod", "sum"))}
@@ -194,8 +195,8 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
 
     Captured arrays of at most `embed_threshold` bytes are inlined in both modes, and do not count.
     A loop is never folded as a whole; an equation in its body may be. Neither is a factorisation, a
-    call of foreign code, a barrier, or a reduction or product of more than 45 million elements, nor
-    what depends on one.
+    call of foreign code, a barrier, or a reduction, a product, or an elementwise equation that
+    repeats an operand, of more than 45 million elements, nor what depends on one.
     """
     walk = _Walk(embed_threshold)
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
@@ -254,7 +255,8 @@ class _Origins(Domain[_Origin]):
 
     def equation(self, equation: Any, operands: list[_Origin]) -> list[_Origin]:
         origin = max(operands, default=_Origin.NOTHING)
-        if equation.effects or _is_never_folded(equation):
+        is_too_large = origin == _Origin.CAPTURED and _read_to_fold(equation) > _MOST_ELEMENTS
+        if equation.effects or equation.primitive.name in _NEVER_FOLDED or is_too_large:
             origin = _Origin.ARGUMENTS
         bodies = bodies_of(equation)
         if not bodies:
@@ -328,9 +330,18 @@ def _repeats(equation: Any) -> bool:
     return bool(sizes[-1] > sizes[0])
 
 
-def _is_never_folded(equation: Any) -> bool:
-    name = equation.primitive.name
-    return name in _NEVER_FOLDED or (name in _LIMITED and _size(equation.invars) > _MOST_ELEMENTS)
+def _read_to_fold(equation: Any) -> int:
+    """Count the elements that XLA's limit is about; 0 where it has none."""
+    if equation.primitive.name in _LIMITED:
+        return _size(equation.invars)
+    whole = _shape(equation.outvars[0]) if equation.outvars else ()
+    shapes = [shape for each in equation.invars if (shape := _shape(each))]
+    fit = all(
+        len(shape) == len(whole)
+        and all(one in (1, other) for one, other in zip(shape, whole, strict=True))
+        for shape in shapes
+    )
+    return len(shapes) * math.prod(whole) if fit and set(shapes) != {whole} else 0
 
 
 def _is_work(equation: Any) -> bool:
