@@ -37,13 +37,15 @@ def files_with_programs(folder: Path) -> list[Path]:
 
 def python_files(folder: Path) -> list[Path]:
     """Return the Python files below a directory, but those of `files_with_programs` left out."""
-    found = (each.relative_to(folder) for each in folder.rglob("*.py") if each.is_file())
-    kept = (
-        each
-        for each in found
-        if not any(part in _SKIPPED or part.startswith(".") for part in each.parts[:-1])
-    )
-    return [folder / each for each in sorted(kept)]
+    found: list[Path] = []
+    for here, folders, files in os.walk(folder):
+        folders[:] = filter(_is_looked_at, folders)
+        found += (Path(here, each) for each in files if each.endswith(".py"))
+    return sorted(each for each in found if each.is_file())
+
+
+def _is_looked_at(folder: str) -> bool:
+    return not (folder in _SKIPPED or folder.startswith("."))
 
 
 def unreadable(folder: Path) -> OSError | None:
@@ -57,7 +59,7 @@ def unreadable(folder: Path) -> OSError | None:
     """
     errors: list[OSError] = []
     for here, folders, files in os.walk(folder, onerror=errors.append):
-        folders[:] = [each for each in folders if not (each in _SKIPPED or each.startswith("."))]
+        folders[:] = filter(_is_looked_at, folders)
         errors += [
             PermissionError(errno.EACCES, os.strerror(errno.EACCES), os.path.join(here, each))
             for each in files

@@ -43,12 +43,15 @@ class WatchedFiles:
         file = ProcessFiles(listing).imported
         if not file.exists():
             return
-        new = {Path(each) for each in json.loads(file.read_text("utf-8"))} - set(self._seen)
+        there = {each for each, stamp in self._seen.items() if stamp is not None}
+        new = {Path(each) for each in json.loads(file.read_text("utf-8"))} - there
         self._imported |= new
         for each in new:
             stamp = _stamp(each)
             # What was saved since is not what was imported, perhaps.
             self._seen[each] = None if stamp and stamp[0] > begun * 1e9 else stamp
+            for other in _modules_in(each.parent):
+                self._seen.setdefault(other, None)
 
     def wait_for_save(self, meanwhile: Callable[[], object] = lambda: None) -> None:
         """Wait until a file is another than at the beginning; `meanwhile` is called at times."""
@@ -64,10 +67,17 @@ class WatchedFiles:
         found: set[Path] = set(self._imported)
         for each in self._named:
             if each.is_dir():
-                found.update(python_files(each))
+                found.update(python_files(each.absolute()))
             elif each.suffix == ".py":
                 found.add(each.absolute())
-        return {each: _stamp(each) for each in found}
+        folders = {Path.cwd(), *(each.parent for each in found)}
+        # A module that comes may be the one that an import did not find; its content says nothing.
+        beside = (each for folder in folders for each in _modules_in(folder))
+        return {**dict.fromkeys(beside), **{each: _stamp(each) for each in found}}
+
+
+def _modules_in(folder: Path) -> list[Path]:
+    return [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
 
 
 def _stamp(file: Path) -> _Stamp:

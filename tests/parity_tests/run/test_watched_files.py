@@ -77,6 +77,30 @@ def test_a_file_that_was_imported_is_looked_at_too(model, tmp_path):
     assert is_saved(files)
 
 
+@pytest.mark.parametrize("name", ["missing.py", "missing/__init__.py"])
+def test_a_module_that_comes_is_noticed_and_its_next_save_is_not(tmp_path, model, name):
+    module = tmp_path / name
+    module.parent.mkdir(exist_ok=True)
+    files = WatchedFiles([str(model)])
+    module.write_text("")
+    assert is_saved(files)
+    files.begin()
+    module.write_text("nobody imports it")
+    assert not is_saved(files)
+    assert len(files) == 1
+    files.add_imported(listed(tmp_path, module), begun=0.0)
+    assert is_saved(files)
+    files.begin()
+    assert len(files) == 2
+
+
+def test_a_file_of_a_folder_that_is_imported_too_is_one_file(tmp_path, model, monkeypatch):
+    monkeypatch.chdir(tmp_path.parent)
+    files = WatchedFiles([tmp_path.name])
+    files.add_imported(listed(tmp_path, model), begun=0.0)
+    assert len(files) == 1
+
+
 def test_a_file_saved_while_it_was_imported_counts_as_saved(tmp_path):
     helper = tmp_path / "helper.py"
     helper.write_text("")
@@ -92,3 +116,16 @@ def test_a_new_file_in_a_folder_that_is_a_target_is_noticed(model):
     assert not is_saved(files)
     (model.parent / "more.py").write_text("")
     assert is_saved(files)
+
+
+def test_installed_packages_below_a_folder_are_not_looked_through(model, monkeypatch):
+    (model.parent / ".venv" / "lib").mkdir(parents=True)
+    (model.parent / "site-packages").mkdir()
+    (model.parent / "package").mkdir()
+    looked_through, scandir = [], os.scandir
+    monkeypatch.setattr(
+        os, "scandir", lambda path=".": looked_through.append(str(path)) or scandir(path)
+    )
+    assert len(WatchedFiles([str(model.parent)])) == 1
+    assert str(model.parent / "package") in looked_through
+    assert not [each for each in looked_through if "site-packages" in each or "lib" in each]
