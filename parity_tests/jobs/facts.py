@@ -11,7 +11,7 @@ from packaging.specifiers import SpecifierSet
 
 from parity_tests.environments.find_python import KNOWN, NEWEST_MINOR, NoPythonError, minors_for
 from parity_tests.jobs import ProjectError
-from parity_tests.jobs.ci_systems import System, default_branch, systems
+from parity_tests.jobs.ci_systems import System, default_branch, git, systems
 from parity_tests.jobs.declared import declared, pytest_arguments
 from parity_tests.jobs.origin import Origin
 from parity_tests.marked_programs import files_with_programs
@@ -146,6 +146,11 @@ def facts(folder: Path, origin: Origin, wanted: tuple[System, ...] = ()) -> Fact
     """
     if not folder.is_dir():
         raise ProjectError(f"{folder} is no folder: name the folder of a project")
+    if below := git(folder, "rev-parse", "--show-prefix"):
+        raise ProjectError(
+            f"{folder} is {below} of a git repository, and jobs are read at its top alone: run "
+            "`constparity init` there"
+        )
     named = declared(folder)
     chosen, of_systems = chosen_systems(folder, wanted)
     versions = suiting(named.requires_python, named.requires_jax, named.classified)

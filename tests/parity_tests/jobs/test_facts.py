@@ -84,6 +84,13 @@ def test_what_nobody_can_find_out_is_asked_for(plant, files, said, facts_of):
         facts_of(plant(files))
 
 
+def test_below_the_top_of_a_repository_no_job_would_run(plant, git, facts_of):
+    folder = plant({"packages/model/test_a.py": "", "packages/model/.github/x": ""})
+    git(folder, "init", "--quiet")
+    with pytest.raises(ProjectError, match="is packages/model/ of a git repository"):
+        facts_of(folder / "packages" / "model")
+
+
 def test_a_folder_that_is_none_is_an_error(tmp_path, facts_of):
     with pytest.raises(ProjectError, match="is no folder"):
         facts_of(tmp_path / "gone")
