@@ -17,6 +17,10 @@ name="" room=60000  # a comment has 65,536 characters
       echo "### ${name%-*}, JAX ${name##*-}: too long to stand here"
     fi
   done
+  if [[ -n $name && ${RESULT:-success} != success ]]; then
+    echo
+    echo "**Not all runs passed**; one that was lost has no report here."
+  fi
   if [[ -z $name ]]; then
     echo
     echo "**No run left a report**: they failed or were ended."

@@ -48,6 +48,7 @@ GITHUB = {
     "GH_TOKEN": "t",
     "NUMBER": "7",
     "REPOSITORY": "a/b",
+    "RESULT": "success",
     "RUN_URL": "https://example.org/run",
 }
 
@@ -87,6 +88,12 @@ def test_the_comment_of_an_earlier_commit_does_not_stay_where_no_run_left_a_repo
     calls, body = commented(comment_script(), "gh", "12", {}, GITHUB)
     assert "--method PATCH" in calls[1]
     assert body.endswith("\n\n**No run left a report**: they failed or were ended.\n")
+
+
+def test_a_run_that_left_no_report_is_not_passed_over(commented):
+    given = {**GITHUB, "RESULT": "failure"}
+    _, body = commented(comment_script(), "gh", "", {"both-0.10.2": "all is well\n"}, given)
+    assert body.endswith("\n\n**Not all runs passed**; one that was lost has no report here.\n")
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,22 @@ def test_a_run_of_programs_writes_every_report_and_the_next_takes_over_what_has_
     assert "1 of 1 program unchanged since" in second["Compare programs"].stderr
 
 
+@pytest.mark.parametrize("then", ["constparity==1", "constparity==2"])
+def test_a_result_is_taken_over_from_the_same_constparity_alone(runner, tmp_path, then):
+    """A recorder stands for `constparity`, whose commits may share a version."""
+    shim, recorded = tmp_path / "bin" / "constparity", tmp_path / "recorded"
+    shim.parent.mkdir()
+    result = "constparity-report/programs-installed/result.json"
+    shim.write_text(f'#!/bin/sh\necho "$@" > {recorded}\ntouch {result}\n')
+    shim.chmod(0o755)
+    [step] = [each for each in steps_of(published()[ACTION])["action"] if "PROGRAMS" in each.env]
+    for requirement in ("constparity==1", then):
+        given = {"CONSTPARITY": requirement, "PATH": f"{shim.parent}:/usr/bin:/bin"}
+        ended = runner([step], values_of("programs", "installed"), given)
+        assert statuses(ended) == {"Compare programs": 0}, ended
+    assert ("--only-changed" in recorded.read_text()) == (then == "constparity==1")
+
+
 def test_a_program_that_cannot_be_compared_fails_its_step_and_is_in_the_summary(runner, machine):
     steps = steps_of(published()[ACTION])["action"]
     values = values_of("programs", "installed", programs=f"programs.py:raises {FAST}")
@@ -274,6 +290,7 @@ def test_a_job_that_does_not_say_what_installs_constparity_stops(runner):
         ("Install", {"project": "'open"}, "unmatched single quote"),
         ("Compare programs", {"programs": f"gone.py {FAST}"}, "gone.py"),
         ("Compare programs", {"programs": "'open"}, "unmatched single quote"),
+        ("Compare programs", {"programs": " "}, "PROGRAMS is empty: name targets"),
     ],
 )
 def test_a_wrong_input_fails_its_step_and_is_named(runner, machine, name, inputs, said):
