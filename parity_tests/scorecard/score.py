@@ -215,7 +215,7 @@ def _line(
 ) -> ScoreLine:
     found: list[OnRelease] = []
     for each, release in zip(seen, releases, strict=True):
-        before = found[-1].state if found else None
+        before = [earlier.state for earlier in found]
         own = (each["legacy"], each["simplified"]) if "legacy" in each else None
         found.append(
             OnRelease(
@@ -238,21 +238,20 @@ def _line(
 # -- the state of a line: computed from what its program showed, and nothing else ------------------
 
 ABSENT: Literal["not in this release"] = "not in this release"
-_THERE = ("open", "new", "changed", "not known")
 _NOT_THERE = ("right", "fixed", ABSENT)
 
 
-def state_of(line: Line, off: Seen, on: Seen, before: State | None = None) -> State:
+def state_of(line: Line, off: Seen, on: Seen, before: Sequence[State] = ()) -> State:
     """Return the state of a line by what flag off and flag on showed.
 
-    `before` is its state on the release before. An error that the program does not state is "not
+    `before` are its states on earlier releases. An error that the program does not state is "not
     known", any other text that it does not state "changed".
     """
     seen = (off, on)
     if all(map(_matches, line.right, seen)):
-        return "fixed" if before in (*_THERE, "fixed") else "right"
+        return "fixed" if {"open", "new", "fixed"} & {*before} else "right"
     if all(map(_matches, line.fault, seen)):
-        return "new" if before in _NOT_THERE else "open"
+        return "new" if before and before[-1] in _NOT_THERE else "open"
     if all(each.text == ABSENT and not each.failed for each in seen):
         return ABSENT
     stated = zip(line.fault, line.right, seen, strict=True)

@@ -27,7 +27,7 @@ def line(tmp_path):
     return read(file)
 
 
-def state(line, off, on, before=None):
+def state(line, off, on, *before):
     texts = [(text.removeprefix("!"), text.startswith("!")) for text in (off, on)]
     seen = [
         Seen(side=side, text=text, failed=failed)
@@ -63,7 +63,20 @@ ABSENT = "not in this release"
     ],
 )
 def test_state(line, off, on, before, expected):
-    assert state(line, off, on, before) == expected
+    assert state(line, off, on, *([before] if before else [])) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "expected"),
+    [
+        (["not known"], "right"),
+        (["changed"], "right"),
+        (["open", "not known"], "fixed"),
+        (["new", ABSENT], "fixed"),
+    ],
+)
+def test_what_is_right_is_fixed_where_an_earlier_release_had_the_fault(line, before, expected):
+    assert state(line, "0 copies", "1 copy", *before) == expected
 
 
 @pytest.mark.parametrize(
