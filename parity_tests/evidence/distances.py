@@ -153,7 +153,8 @@ class _FloatChunk:
     @classmethod
     def of(cls, left: Array, right: Array) -> _FloatChunk:
         a, b = parts(left), parts(right)
-        wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+        with np.errstate(invalid="ignore"):  # signaling NaNs
+            wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
         finite = np.isfinite(wide_a) & np.isfinite(wide_b)
         differs = (wide_a != wide_b) & ~(np.isnan(wide_a) & np.isnan(wide_b))
         # A part that is not finite counts for nothing, and leaves the other part of a complex one.

@@ -161,8 +161,8 @@ class _Errors:
         squares = largest = largest_truth = 0.0
         for part, true in in_chunks(side, truth):
             wide = true.astype(np.complex128)
-            errors = np.abs(part.astype(np.complex128) - wide)
             with np.errstate(over="ignore", invalid="ignore"):
+                errors = np.abs(part.astype(np.complex128) - wide)
                 squares += float(np.sum(errors**2))
             largest = float(np.maximum(largest, errors.max()))  # a NaN stays, unlike with max
             largest_truth = max(largest_truth, float(np.abs(wide).max()))

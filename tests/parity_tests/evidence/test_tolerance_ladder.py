@@ -148,6 +148,15 @@ def test_nans_are_equal_whatever_their_bits():
     assert "bits of NaNs" in row.note
 
 
+def test_signaling_nans_bring_no_warning():
+    signaling = np.array([0x7F800001, 0x3F800000], np.uint32).view(np.float32)
+    other = np.array([0x7F800001, 0x3F800001], np.uint32).view(np.float32)
+    assert tolerance_ladder.compare("x", signaling, other).rung == "ulp"
+    truth = np.array([np.nan, 1.0])
+    assert not tolerance_ladder.arbitrated(signaling, other, truth).equally_good
+    assert not tolerance_ladder.arbitrated(signaling, other, np.ones(2)).equally_good
+
+
 @pytest.mark.parametrize("name", ["float64", "float32", "float16", "bfloat16", "float8_e4m3fn"])
 def test_the_two_zeros_are_no_unit_apart(name):
     row = compare(name, [0.0], [-0.0])
