@@ -249,7 +249,7 @@ def print_trend(console: Console, trend: Trend) -> None:
             table.add_row(*map(escape, cells))
         console.print(table)
     if not trend.lines:
-        say(console, "no run has a value of it")
+        say(console, "no line: no program has a value of it in all of the runs")
     for note in trend.notes:
         say(console, note)
 

@@ -7,7 +7,7 @@ sum over other programs would move by itself.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -61,8 +61,8 @@ def trend(
         kept, told = (chosen, []) if program else _complete(chosen)
         lines += _lines(kept, values, str(machine), over, is_flip=metric == FLIP)
         notes += told
-        if not program and metric != FLIP:
-            notes += _sums(kept, values, str(machine))
+        if not program:
+            notes += (_counts if metric == FLIP else _sums)(kept, values, str(machine))
     title = "programs by what a flip comes to" if metric == FLIP else KEY_METRICS[metric]
     return Trend(
         title=f"{title}, {program or 'all programs'}",
@@ -115,13 +115,20 @@ def _settings_apart(runs: Sequence[StoredRun]) -> list[str]:
     return [name for name in names if len({each.get(name) for each in known}) > 1]
 
 
-def _measured_with(run: StoredRun, settings: Sequence[str], over: Over) -> str:
-    """Tell the versions and these settings of a run; over jax, the settings alone."""
+def _flipped(run: StoredRun) -> str:
+    """Tell the sides that the flip was judged on, as `judge.sides` chooses them."""
+    stock = {"jax-legacy", "jax-simplified"} <= {*run.sides}
+    return f"flip of {'stock JAX' if stock else 'the engine'}"
+
+
+def _measured_with(run: StoredRun, settings: Sequence[str], over: Over, flip: str) -> str:
+    """Tell the versions, these settings and the `flip` of a run; over jax, not the versions."""
     versions, told = run.environment.model_dump(), run.settings or {}
     return ", ".join(
         [
             *(f"{name} {versions[name]}" for name in _VERSIONS if over != "jax"),
             *(f"{name} {told.get(name, 'unset')}" for name in settings),
+            *filter(None, [flip]),
         ]
     )
 
@@ -164,7 +171,10 @@ def _lines(
 ) -> list[TrendLine]:
     names: Sequence[str] = FLIP_ANSWERS if is_flip else SIDES
     apart = _settings_apart(runs)
-    groups = _grouped(runs, lambda run: _measured_with(run, apart, over))
+    told = is_flip and len(set(map(_flipped, runs))) > 1
+    groups = _grouped(
+        runs, lambda run: _measured_with(run, apart, over, _flipped(run) if told else "")
+    )
     found = []
     for name in names:
         common = None if is_flip else _common(runs, values, name)
@@ -194,11 +204,27 @@ def _common(runs: Sequence[StoredRun], values: _Values, side: str) -> set[str]:
 
 
 def _sums(runs: Sequence[StoredRun], values: _Values, machine: str) -> list[str]:
-    counts = Counter({side: len(_common(runs, values, side)) for side in SIDES})
-    told = ", ".join(f"{side} {count:,}" for side, count in counts.items() if count)
+    having = {side: [run for run in runs if values[run.id or 0].get(side)] for side in SIDES}
+    told = ", ".join(
+        f"{side} {len(_common(runs, values, side)):,}"
+        + (f" in {len(having[side])} of them" if len(having[side]) < len(runs) else "")
+        for side in SIDES
+        if having[side]
+    )
     if len(runs) < 2 or not told:
         return []
     return [f"sums over the programs that all {len(runs)} runs have ({told}) on {machine}"]
+
+
+def _counts(runs: Sequence[StoredRun], values: _Values, machine: str) -> list[str]:
+    if len(runs) < 2:
+        return []
+    names = [{name for of in values[run.id or 0].values() for name in of} for run in runs]
+    common, every = set.intersection(*names), set.union(*names)
+    if common == every:
+        return []
+    told = f"{len(common):,} of {counted(len(every), 'program')}"
+    return [f"counts of all programs of a run: {told} are in all {len(runs)} runs on {machine}"]
 
 
 def _label(run: StoredRun, over: Over) -> str:

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from reports.rows import FlipVerdict
+from reports.rows import SIDES, FlipVerdict
 from reports.rows.history import Commit, RunBegin
 from reports.store import writing
 from reports.store.database import StoreError
@@ -21,14 +21,20 @@ def keep(path, campaigns):
     numbers = itertools.count()
 
     def put(
-        seconds, names=("a", "b"), *, finished=True, machine="here", settings=None, **environment
+        seconds,
+        names=("a", "b"),
+        *,
+        finished=True,
+        machine="here",
+        settings=None,
+        sides=SIDES,
+        **environment,
     ):
         """Keep a run in which each program compiles in so many seconds, on each side."""
         number = next(numbers)
-        result = campaigns.campaign(*[program(campaigns, name, seconds) for name in names])
-        result = result.model_copy(
-            update={"environment": result.environment.model_copy(update=environment)}
-        )
+        result = campaigns.campaign(*[program(campaigns, name, seconds, sides) for name in names])
+        environment = result.environment.model_copy(update=environment)
+        result = result.model_copy(update={"environment": environment, "sides": sides})
         begin = RunBegin(
             "2026-11-01T10:00:00+00:00",
             result.environment,
@@ -47,12 +53,13 @@ def keep(path, campaigns):
     return put
 
 
-def program(campaigns, name, seconds):
+def program(campaigns, name, seconds, sides):
     row = campaigns.parity(name)
     flip = FlipVerdict(left="jax-legacy", right="jax-simplified", outcome="safe", reasons=())
     observations = tuple(
         each.model_copy(update={"times": each.times.model_copy(update={"compile": seconds})})
         for each in row.observations
+        if each.side in sides
     )
     return row.model_copy(update={"observations": observations, "flip": flip})
 
@@ -133,6 +140,37 @@ def test_programs_are_counted_by_what_a_flip_comes_to(path, keep):
     keep(1.0, ("a", "b", "c"))
     found = trend(path)
     assert [(line.name, line.points[-1].value) for line in found.lines] == [("yes", 3.0)]
+
+
+OURS, STOCK = SIDES[:2], SIDES[2:]
+
+
+def test_a_flip_of_the_engine_and_one_of_stock_jax_are_two_lines(path, keep):
+    keep(1.0, sides=OURS)
+    keep(1.0, sides=STOCK)
+    keep(1.0)
+    found = trend(path)
+    assert [(line.versions.rpartition(", ")[2], len(line.points)) for line in found.lines] == [
+        ("flip of the engine", 1), ("flip of stock JAX", 2),
+    ]  # fmt: skip
+
+
+def test_counts_of_runs_with_other_programs_say_so(path, keep):
+    keep(1.0, ("a", "b"))
+    keep(1.0, ("a", "c"))
+    [note] = trend(path).notes
+    assert note.startswith("counts of all programs of a run: 1 of 3 programs are in all 2 runs on")
+
+
+def test_the_programs_of_a_sum_are_counted_by_the_runs_that_have_the_side(path, keep):
+    keep(1.0, sides=OURS)
+    keep(1.0, sides=STOCK)
+    keep(1.0, ("c",), sides=STOCK)
+    found = trend(path, "compile")
+    assert [line.name for line in found.lines] == ["legacy", "simplified"]
+    [note] = found.notes
+    assert "(legacy 2 in 1 of them, " in note
+    assert "jax-legacy 0 in 2 of them, " in note
 
 
 def test_the_last_runs_alone(path, keep):
