@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -215,6 +217,30 @@ def chosen_systems(folder: Path, wanted: tuple[System, ...]) -> tuple[tuple[Syst
 
 
 def _targets(folder: Path) -> tuple[str, ...]:
-    """Return the files and folders at the top of the project that have marked programs."""
-    tops = (file.relative_to(folder).parts[0] for file in files_with_programs(folder))
-    return tuple(dict.fromkeys(tops))
+    """Return the files and folders at the top of the project that have marked programs.
+
+    Where a file below imports from its package by dots, which it does as a module alone, each file
+    below that top is named.
+    """
+    tops: dict[str, list[Path]] = {}
+    for file in files_with_programs(folder):
+        tops.setdefault(file.relative_to(folder).parts[0], []).append(file)
+    return tuple(
+        target
+        for top, files in tops.items()
+        for target in ([_target(folder, each) for each in files] if _any_by_dots(files) else [top])
+    )
+
+
+def _any_by_dots(files: Iterable[Path]) -> bool:
+    return any(re.search(rb"(?m)^\s*from\s*\.", file.read_bytes()) for file in files)
+
+
+def _target(folder: Path, file: Path) -> str:
+    """Name a file, or its module where it imports from its package by dots."""
+    if not _any_by_dots([file]):
+        return file.relative_to(folder).as_posix()
+    parts = [file.stem]
+    for each in itertools.takewhile(lambda each: (each / "__init__.py").exists(), file.parents):
+        parts.insert(0, each.name)
+    return ".".join(parts)
