@@ -99,8 +99,11 @@ def _about_lists(result: SuiteResult) -> Iterator[TestCase]:
             f"; {change.what_to_do}"
         )
         yield case(change.program, "baseline", failure("baseline", [said]))
+    if unmeasured := result.measured and result.measured.problem:
+        yield case("the collected programs", "rules", error("not measured", [unmeasured]))
     for rule in result.measured.rules if result.measured else ():
-        broken = failure(rule.rule, [said_of_rule(rule)]) if rule.broken_by else None
+        outcome = skipped("not measured") if unmeasured else None
+        broken = failure(rule.rule, [said_of_rule(rule)]) if rule.broken_by else outcome
         yield case(rule.rule, "rules", broken)
     if result.for_nothing:
         yield case("the suite", "processes", failure("for nothing", [for_nothing(result)]))
@@ -170,6 +173,8 @@ def render_sarif(result: SuiteResult) -> str:
     found = sorted(_findings(result), key=lambda each: each.level != "error")
     notes = [sarif.shown(answer(result)[0])]
     failures = [sarif.shown(f"{each.worker}: {each.what} {each.test}") for each in result.lost]
+    if result.measured and result.measured.problem:
+        failures.append(sarif.shown(result.measured.problem))
     version = result.versions.constparity
     return sarif.render(version, _RULES, found, failures, notes)
 

@@ -18,7 +18,7 @@ from reports import ReportReadError, formats_of, load_campaign, load_result, ren
 from reports.document import Table
 from reports.documents.suite import document
 from reports.output import html, json_file, suite
-from reports.rows.suite import SuiteResult
+from reports.rows.suite import SuiteMeasured, SuiteResult, SuiteRule
 
 JUNIT = xmlschema.XMLSchema11(Path(__file__).parents[1].joinpath("schemas") / "junit.xsd")
 INVISIBLE = re.compile("[\x00\x1b\ud800]")
@@ -278,6 +278,16 @@ def test_what_fails_and_what_is_skipped():
     assert found["known(float32[4])"].result[0].message == "known difference: as of #7"
     assert found["never(float32[4])"].result[0].message == "not compared: it has effects: Debug"
     assert found["known.toml:9"].is_failure
+
+
+def test_collected_programs_that_were_not_measured_are_no_success():
+    rules = (SuiteRule(rule="slower", broken_by=()),)
+    measured = SuiteMeasured(programs=0, rounds=0, rules=rules, problem="no program")
+    result = built.result(measured=measured)
+    found = cases(result)
+    assert found["the collected programs"].result[0].message == "no program"
+    assert found["slower"].is_skipped
+    assert not sarif(result)["invocations"][0]["executionSuccessful"]
 
 
 def test_hostile_junit_is_valid():
