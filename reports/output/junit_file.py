@@ -18,6 +18,7 @@ from reports.rows.fail_rules import (
     FailRule,
     broken_across,
     changes_that_break,
+    compares_nothing,
     of_versions,
 )
 from reports.rows.grid import Grid
@@ -70,6 +71,10 @@ def _across(grid: Grid, rules: Sequence[FailRule]) -> TestSuite:
                 reasons or ["it ran on a version, and cannot be loaded on a later one"],
             )
         cases.append(case(row.name, module_of(row.source), outcome))
+    for rule in of_versions(rules):
+        if compares_nothing(grid, rule):
+            said = "no side that it is about ran on two versions"
+            cases.append(case(rule.text, "rules", error(rule.text, [said])))
     return suite_of("constparity between versions of jax", cases)
 
 

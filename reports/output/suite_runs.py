@@ -46,6 +46,7 @@ def render_junit(runs: SuiteRuns, _rules: object = ()) -> str:
     """Render the runs as JUnit XML; what fails needs no rules."""
     cases = [
         *map(_side, runs.sides),
+        *(case("the sides", "faults", error("fault", [each])) for each in runs.faults),
         *(_test(row, verdict) for row, verdict, _ in judged(runs)),
         *(
             case(row.test, row.interpreter, skipped(f"fails alike: {row.legacy}"))
@@ -138,7 +139,8 @@ def render_sarif(runs: SuiteRuns) -> str:
         sarif.shown(f"{each.side}: {doubt_of(each)}") for each in runs.sides if doubt_of(each)
     ]
     version = metadata.version("constparity")
-    return sarif.render(version, _RULES, found, doubts, notes)
+    faults = map(sarif.shown, runs.faults)
+    return sarif.render(version, _RULES, found, [*doubts, *faults], notes)
 
 
 def _findings(runs: SuiteRuns) -> Iterator[sarif.SarifFinding]:

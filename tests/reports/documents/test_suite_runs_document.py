@@ -139,6 +139,20 @@ def test_junit_has_failures_for_what_differs_and_a_case_for_each_side(tmp_path):
     assert (suite.tests, suite.failures, suite.errors, suite.skipped) == (2, 0, 0, 0)
 
 
+def test_sides_that_compared_nothing_are_no_success():
+    flags = (compared("t.py::test_flag", PASSED, PASSED),)
+    found = runs(tests=1, set_the_flag=flags)
+    assert found.faults
+    [suite] = JUnitXml.fromstring(render_report("junit", found).encode())
+    assert suite.errors == 1
+    assert (
+        not Sarif.model_validate_json(render_report("sarif", found))
+        .runs[0]
+        .invocations[0]
+        .execution_successful
+    )
+
+
 def test_sarif_names_the_files_of_what_is_not_alike():
     log = Sarif.model_validate_json(render_report("sarif", RICH))
     found = [(each.rule_id, each.level) for each in log.runs[0].results]

@@ -9,7 +9,7 @@ from junitparser import JUnitXml, Properties
 
 from reports.output import junit_file
 from reports.rows import FlipReason, FlipVerdict, metrics
-from reports.rows.fail_rules import broken_across, parse
+from reports.rows.fail_rules import broken_across, compares_nothing, parse
 
 SCHEMA = xmlschema.XMLSchema11(Path(__file__).parents[1].joinpath("schemas") / "junit.xsd")
 CONTROL = "\x00\x08\x1b[31m\x0b\ud800\udfff\ufffe\uffff\u2028 ]]> <![CDATA[ &#0; \U0001f600"
@@ -131,6 +131,14 @@ def test_changes_between_versions_have_a_suite_where_a_rule_asks_for_them():
     assert {name for name, case in found.items() if not case.is_passed} == {
         junit_file.legal_text(name) for name in broken
     }
+
+
+def test_a_rule_on_changes_fails_where_nothing_was_compared():
+    grid, rules = built.of(built.version("0.10.2", built.program("a"))), parse("version-change")
+    assert compares_nothing(grid, rules[0])
+    found = {case.name: case for case in suites(junit_file.render_grid(grid, rules))[-1]}
+    assert found["a"].is_passed
+    assert found["version-change"].is_error
 
 
 @pytest.mark.parametrize(
