@@ -51,6 +51,8 @@ ADVICE: Mapping[str, str] = {
     "magnifies a rounding, so check whether either result is to be relied on",
     "cause not known": "constparity run --attribution-timeout 600 looks longer for the cause; "
     f"until then keep the array inlined for the values of today: {_INLINED}",
+    "other arguments": "make the arguments without JAX, as with NumPy, and compare what makes them "
+    "as a program of its own",
     "agrees here": "pass {arrays} as arguments, so that both forms are one program, or run it on "
     "more arguments",
     "seeded drift": "accept it; or for the same bits {seed}",

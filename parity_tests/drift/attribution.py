@@ -55,6 +55,7 @@ from parity_tests.evidence.tolerance_ladder import RUNGS, worst_leaf, worst_rung
 from parity_tests.evidence.values import Value
 from parity_tests.judge.proofs import part
 from parity_tests.judge.sides import FLIPS, mode_of
+from parity_tests.judge.unrepeated import called_otherwise
 from parity_tests.processes.kept_files import keep, kept
 from parity_tests.processes.protocol import Job, to_json
 from parity_tests.processes.worker_process import KILLED
@@ -141,6 +142,8 @@ def attribute(drift: Drift, folder: Path, warm: WarmSides) -> DriftAttribution:
     again, unless the time was over.
     """
     left, right = drift.sides
+    if otherwise := called_otherwise(drift.left.observation, drift.right.observation):
+        return DriftAttribution(left=left, right=right, cause="not attributed", evidence=otherwise)
     file = CampaignFiles(folder).drift(drift.job.number, left, right)
     if (text := kept(file)) is not None:
         return DriftAttribution.model_validate_json(text)

@@ -23,6 +23,7 @@ from parity_tests.judge.beyond_doubt import is_beyond_doubt
 from parity_tests.judge.flip_costs import is_work
 from parity_tests.judge.flip_work import is_told_here
 from parity_tests.judge.proofs import part
+from parity_tests.judge.unrepeated import called_otherwise
 from reports.rows import (
     Comparison,
     DriftAttribution,
@@ -245,6 +246,8 @@ def _weighed(
     if drift and drift.unrepeated and not beyond:
         why = "runs of one side differ alike, within rounding"
         return "numerics drift, explained", why, advice("seeded drift", seed=advice("seed outputs"))
+    if otherwise := called_otherwise(flip.before, flip.after):
+        return "different", "" if drift else otherwise, advice("other arguments")
     if beyond and (alike := pair_before_flip(flip, outputs)):
         return "different", what_differs_too(alike), what_helps(alike)
     if drift and drift.cause == "another program":

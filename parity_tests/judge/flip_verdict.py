@@ -23,6 +23,7 @@ from parity_tests.judge.comparison import is_of_types
 from parity_tests.judge.findings import FAILURE, Findings, NotRepeatable, of_hazards
 from parity_tests.judge.proofs import answers_of
 from parity_tests.judge.sides import Sides, flipped
+from parity_tests.judge.unrepeated import called_otherwise
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate
 from reports.rows.flip import Price, price_of
 
@@ -54,6 +55,7 @@ def decide(
             flip.comparisons,
             not_here=flip.is_not_here,
             made=proofs.made_by_xla(flip.before, flip.after),
+            otherwise=called_otherwise(flip.before, flip.after),
             read=read_that_changes(flip),
             is_told=chance is not None or any(each.outcome == "different" for each in measured),
         ),

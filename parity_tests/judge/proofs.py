@@ -430,14 +430,16 @@ def made_by_xla(before: Observation | None, after: Observation | None) -> str:
 
 def reasons(
     claims: Sequence[Claim], comparisons: Sequence[Comparison], *, not_here: bool = False,
-    made: str = "", read: tuple[Hazard, ...] | None = None, is_told: bool = False,
+    made: str = "", otherwise: str = "", read: tuple[Hazard, ...] | None = None,
+    is_told: bool = False,
 ) -> Iterator[FlipReason]:  # fmt: skip
     """Yield what the proof of a program says beside its comparisons; nothing where they agree.
 
     Outputs that differ although the program is proved differ by what comes after lowering. A
     program that is not proved agrees on these arguments alone, if at all. Of one that is
-    `not_here`, and so has not run, the proof is all that is known. `read` is what makes the forms
-    two programs, and `is_told` says that a difference stands beside it already.
+    `not_here`, and so has not run, the proof is all that is known. `otherwise` says with which
+    other arguments the sides were called, `read` is what makes the forms two programs, and
+    `is_told` says that a difference stands beside it already.
     """
     if not claims:
         return
@@ -449,6 +451,7 @@ def reasons(
         what = _of_answer(claims)
     elif answer == "proved" and outputs and not is_bitwise:
         what = f"{_AFTER_LOWERING}; {made}" if made else _AFTER_LOWERING
+        what = f"{_PROVED}; {otherwise}" if otherwise else what
     elif answer == "refuted":
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
         if not is_told:

@@ -153,6 +153,15 @@ def arguments_changed(
     return found
 
 
+def called_otherwise(before: Observation | None, after: Observation | None) -> str:
+    """Say with which other arguments two sides were called; "" where they were called alike."""
+    if before is None or after is None:
+        return ""
+    found = arguments_changed(before.arguments, after.arguments, "")
+    what = "; ".join(each.what for each in found)
+    return f"the sides were called with other arguments: {what}" if found else ""
+
+
 def captured_changed(before: Observation, after: Observation) -> list[Change]:
     """Name the captured arrays whose digests one of the runs alone has."""
     runs = [Counter(map(content_of, each.ledger)) for each in (before, after)]

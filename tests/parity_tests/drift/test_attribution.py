@@ -29,6 +29,7 @@ from parity_tests.program import from_function
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
 from reports.rows import (
+    ArgumentLeaf,
     Comparison,
     Numbers,
     Observation,
@@ -165,6 +166,24 @@ def test_a_side_with_other_bits_in_its_second_run_is_not_attributed(tmp_path, mo
         found = attribute(Drift(job, *sides, "ulp"), tmp_path, warm)
     assert (found.cause, found.unrepeated) == ("not attributed", True)
     assert "jax-legacy gave other bits when it was run again" in found.evidence
+
+
+def test_sides_that_were_called_with_other_arguments_are_not_run_again(tmp_path):
+    sides = (
+        Evidence(
+            Observation(
+                program="p",
+                side=side,
+                arguments=(ArgumentLeaf(path="x", shape=(), dtype="float32", sha256=side),),
+            ),
+            (),
+        )
+        for side in ("jax-legacy", "jax-simplified")
+    )
+    job = Job(number=0, name="p", target="m:p")
+    found = attribute(Drift(job, *sides, "mismatch"), tmp_path, warm=None)
+    assert found.cause == "not attributed"
+    assert found.evidence.endswith("other arguments: argument x float32[] has other values")
 
 
 def recorded(program, side, equations):

@@ -11,6 +11,7 @@ from parity_tests.judge.findings import Findings, NotRepeatable
 from parity_tests.judge.flip_verdict import decide
 from parity_tests.judge.sides import FLIPS
 from reports.rows import (
+    ArgumentLeaf,
     CallAsWritten,
     Comparison,
     DriftAttribution,
@@ -227,6 +228,26 @@ def test_two_computations_are_no_rounding_where_no_cause_was_looked_for():
     assert "no cause was looked for, and the two forms part" in reason.what
     reason = worst(rounding, hazards=[HARMLESS, READ])
     assert (reason.outcome, reason.action) == ("different", "evaluate it")
+
+
+def test_sides_that_were_called_with_other_arguments_say_so_and_blame_nothing_else():
+    proved = Numbers(jaxpr=ProgramNumber(digest="d"))
+    before, after = (
+        observation(
+            side,
+            numbers=proved,
+            arguments=(ArgumentLeaf(path="x", shape=(3,), dtype="float32", sha256=side),),
+        )
+        for side in FLIPS[0]
+    )
+    why = "the sides were called with other arguments: argument x float32[3] has other values"
+    for rung, outcome in (("ulp", "equal"), ("mismatch", "different")):
+        outputs = comparison("outputs", outcome, (leaf(rung),))
+        verdict = decided(outputs, before=before, after=after)
+        assert verdict.outcome == "different"
+        assert why in verdict.reasons[0].what
+        assert verdict.reasons[0].action == advice("other arguments")
+        assert verdict.reasons[-1].what == f"both forms are proved one computation; {why}"
 
 
 def test_values_beyond_rounding_differ():

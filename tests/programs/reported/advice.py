@@ -346,3 +346,13 @@ pair(
     where_positive,
     followed_args=(X, TABLE),
 )
+
+
+WAVE = jnp.asarray(RNG.normal(size=4096), jnp.float32)
+pair(
+    "other_arguments",
+    lambda x: 2 * x,
+    lambda x: 2 * x,
+    (jax.jit(lambda: jnp.sin(100 * WAVE))(),),
+    (np.sin(100 * np.asarray(WAVE)),),
+)
