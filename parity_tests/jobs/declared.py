@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import itertools
 import re
 import shlex
 import tomllib
@@ -47,6 +48,9 @@ _RUNS_NONE = re.compile(
     r"(--collect-only|--co|--fixtures|--fixtures-per-test|--help|-h|--version|-V|--markers"
     r"|--setup-plan|--lf|--last-failed|--sw|--stepwise|--cache-show)$"
 )
+_ENDS = ";<>|&"
+# Options of pytest that say nothing without the next word.
+_HAS_VALUE = re.compile(r"-[kmnpcoW]$")
 _NOT_LITERAL = re.compile(r"[$`{}<>|;&()]")
 
 
@@ -297,13 +301,30 @@ def _arguments_in(line: str) -> tuple[str, ...] | None:
     found = re.search(r"(?:^|[\s/@])(?:pytest|py\.test)(?:\s+(.*))?$", told)
     if found is None or "pip" in line or re.match(r"[\s@-]*(#|echo\b|printf\b)", line):
         return None
+    if re.search(r"\bcd\s", told[: found.start()]):
+        return None  # its arguments mean something in that folder alone
     try:
-        words = shlex.split(found[1] or "", comments=True)
+        words = list(_one_command(found[1] or ""))
     except ValueError:
         return None
     if any(map(_RUNS_NONE.match, words)):
         return None
-    return tuple(each for each in _kept(words) if not _NOT_LITERAL.search(each))
+    kept = list(_kept(words))
+    return tuple(
+        word
+        for word, after in zip(kept, [*kept[1:], ""], strict=True)
+        if not _NOT_LITERAL.search(after if _HAS_VALUE.match(word) else word)
+    )
+
+
+def _one_command(text: str) -> Iterator[str]:
+    """Yield the words up to where the shell ends a command, or sends what it prints elsewhere.
+
+    Raises ValueError where quotes do not match.
+    """
+    lexer = shlex.shlex(re.sub(r"(?<=\s)\d(?=[<>])", "", text), posix=True, punctuation_chars=_ENDS)
+    lexer.whitespace_split = True
+    return itertools.takewhile(lambda word: set(word) - set(_ENDS) or not word, lexer)
 
 
 def _kept(words: Sequence[str]) -> Iterator[str]:

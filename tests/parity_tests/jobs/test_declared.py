@@ -152,6 +152,12 @@ COVERED = "test:\n\tpytest -vq --cov pkg --cov-report=xml checks # all\n"
         ),
         ({"Makefile": "all:\n\techo no tests\n", **ONE}, ("tests",)),
         ({"Makefile": "all:\n\t@echo run pytest checks\n", **ONE}, ("tests",)),
+        ({"Makefile": "test:\n\tpytest checks || true\n"}, ("checks",)),
+        ({"Makefile": "test:\n\tpytest checks; pytest more\n"}, ("checks",)),
+        ({"Makefile": "test:\n\tpytest checks 2>&1 | tee log\n"}, ("checks",)),
+        ({"Makefile": "test:\n\tpytest checks>log && cat log\n"}, ("checks",)),
+        ({"Makefile": "test:\n\tcd lib && pytest checks\n", **ONE}, ("tests",)),
+        ({"Makefile": "test:\n\tpytest -n $(JOBS) checks -k a\n"}, ("checks", "-k", "a")),
         (
             {"Makefile": "test: ## Run pytest with care\n\tpytest -x --maxfail=1 checks\n"},
             ("checks",),
