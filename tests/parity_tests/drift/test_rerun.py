@@ -14,6 +14,9 @@ from parity_tests.processes.signs_of_life import staging_seconds
 from parity_tests.run import run
 from parity_tests.run.options import CampaignOptions
 
+# What processes took is known of children alone, which forked ones are not.
+pytestmark = pytest.mark.fresh_workers
+
 SIDES = ("legacy", "jax-simplified")
 COUNTED = Job(number=0, name="counted", target=f"{program_file('counts_its_builds')}:counted")
 
