@@ -30,7 +30,13 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        self._file = open(folder.parent / f".{folder.name}.lock", "a")  # noqa: SIM115 - see close
+        file = folder.parent / f".{folder.name}.lock"
+        try:
+            self._file = open(file, "a")  # noqa: SIM115 - see close
+        except OSError:  # of a store that somebody else has made, for others to read
+            if not file.exists():
+                raise
+            self._file = open(file)  # noqa: SIM115
 
     def fileno(self) -> int:
         """Return the file descriptor, for a process that is to hold the lock, too."""

@@ -104,6 +104,26 @@ def test_what_a_process_uses_is_not_removed(made, store_folder):
     assert store.kept(store_folder) == []
 
 
+def test_a_store_that_may_only_be_read_is_listed_and_its_environments_are_held(
+    made, store_folder, monkeypatch
+):
+    def readable(file, mode="r"):
+        if mode != "r":
+            raise PermissionError(13, "Permission denied", str(file))
+        return open(file, mode)
+
+    made("a")
+    (store_folder / ".a.lock").touch()
+    monkeypatch.setattr(store, "open", readable, raising=False)
+    with FolderLock(store_folder / "a") as lock:
+        lock.share()
+        [kept] = store.kept(store_folder)
+        assert kept.is_held
+    made("b")
+    with pytest.raises(PermissionError):
+        store.kept(store_folder)
+
+
 def test_what_a_killed_maker_left_is_deleted_and_nothing_else(made, store_folder):
     made("finished")
     made("left", finished=False)
