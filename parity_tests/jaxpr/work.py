@@ -85,7 +85,8 @@ def operations_of(equation: Any) -> float:
         return 2.0 * _size(equation.outvars) * math.prod(kernel) / max(features, 1)
     results, operands = _size(equation.outvars), _size(equation.invars)
     if name.startswith("reduce_window"):
-        return float(results * math.prod(equation.params.get("window_dimensions", ())))
+        window = map(_known, equation.params.get("window_dimensions", ()))
+        return float(results * math.prod(window))
     if name in _PER_DOUBLING:
         return _PER_DOUBLING[name] * operands * math.log2(operands + 2)
     if name in _PER_COLUMN:
@@ -100,7 +101,7 @@ def equations_at_work(closed: Any) -> tuple[dict[str, int], float]:
     """Count the equations that compute, by primitive, and estimate the operations of one call.
 
     Bodies are included, once for each equation that has them. The operations of a body count once
-    for each turn of a scan, and once for a `while`, whose turns nobody knows.
+    for each turn of a scan, and once for a `while`, whose turns nobody knows. A symbolic size is 1.
     """
     names, operations = folded(closed, _names_and_operations)
     return dict(sorted(names.items())), operations
@@ -116,7 +117,7 @@ def _names_and_operations(jaxpr: Any, inside: Callable[[Any], _Totals]) -> _Tota
         own = operations_of(equation)
         names[equation.primitive.name] += own > 0
         structure = structure_of(equation)
-        turns = structure.length if isinstance(structure, Scan) else 1
+        turns = _known(structure.length) if isinstance(structure, Scan) else 1
         operations += own
         for each in bodies_of(equation):
             more, work = inside(each.jaxpr)
@@ -126,7 +127,12 @@ def _names_and_operations(jaxpr: Any, inside: Callable[[Any], _Totals]) -> _Tota
 
 
 def _shape(atom: Any) -> tuple[int, ...]:
-    return tuple(getattr(atom.aval, "shape", ()))
+    return tuple(map(_known, getattr(atom.aval, "shape", ())))
+
+
+def _known(size: Any) -> int:
+    """Return a size; 1 for a symbolic one, which nobody knows."""
+    return 1 if jax.export.is_symbolic_dim(size) else int(size)
 
 
 def _size(atoms: Any) -> int:
@@ -208,11 +214,11 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
 
 
 def _result_bytes(equation: Any) -> int:
-    return sum(_bytes(var.aval) for var in equation.outvars)
+    return sum(map(_bytes, equation.outvars))
 
 
-def _bytes(aval: Any) -> int:
-    size: int = math.prod(aval.shape) * aval.dtype.itemsize
+def _bytes(atom: Any) -> int:
+    size: int = math.prod(_shape(atom)) * atom.aval.dtype.itemsize
     return size
 
 
@@ -303,7 +309,7 @@ class _Origins(Domain[_Origin]):
             if origin == _Origin.CAPTURED and _is_transposed(operand.aval.ndim, *axes):
                 what = f"the transposition of {operand.aval.str_short()} in `dot_general`"
                 # Converting comes with it, and alone it would be no help.
-                self._note(equation, what, _bytes(operand.aval), prevails=True)
+                self._note(equation, what, _bytes(operand), prevails=True)
 
     def _note(self, equation: Any, what: str, size: int, *, prevails: bool = False) -> None:
         least = self.walk.moved.bytes if self.walk.moved else 0
@@ -326,8 +332,7 @@ def _is_transposed(rank: int, contracted: Sequence[int], batched: Sequence[int])
 def _repeats(equation: Any) -> bool:
     if equation.primitive.name != "broadcast_in_dim":
         return False
-    sizes = [math.prod(atom.aval.shape) for atom in (*equation.invars[:1], *equation.outvars)]
-    return bool(sizes[-1] > sizes[0])
+    return _size(equation.outvars) > _size(equation.invars[:1])
 
 
 def _read_to_fold(equation: Any) -> int:

@@ -198,7 +198,8 @@ def _argument(path: str, leaf: Any) -> ArgumentLeaf:
         digest = hashlib.sha256(repr(leaf).encode("utf-8", "surrogatepass")).hexdigest()
         return ArgumentLeaf(path=path, shape=(), dtype=type(leaf).__name__, sha256=digest)
     if isinstance(leaf, jax.ShapeDtypeStruct):
-        return ArgumentLeaf(path=path, shape=leaf.shape, dtype=str(leaf.dtype), sha256="")
+        shape = tuple(size if isinstance(size, int) else str(size) for size in leaf.shape)
+        return ArgumentLeaf(path=path, shape=shape, dtype=str(leaf.dtype), sha256="")
     if not isinstance(leaf, (np.ndarray, np.generic, jax.Array)):
         return ArgumentLeaf(path=path, shape=(), dtype=type(leaf).__name__, sha256="")
     array = captured_value(leaf)

@@ -343,7 +343,7 @@ class ArgumentLeaf(Row):
     """One leaf of the example arguments, as the program was built; "" in `sha256`: not read."""
 
     path: str  # with the name of the parameter: "x['w']"
-    shape: tuple[int, ...]
+    shape: tuple[int | str, ...]  # "b": a symbolic size
     dtype: str
     sha256: str
 

@@ -49,6 +49,7 @@ def test_what_cannot_run_here_is_proved(proofs):
         "captures_committed": "refuted",
         "states_its_outputs": "refuted",
         "writes_to_what_it_captures": "proved",
+        "of_any_number_of_rows": "proved",
         "two_meshes": "failed",
     }
 
@@ -92,6 +93,7 @@ def test_a_run_says_why_it_cannot_run_and_what_to_do(rows):
         "captures_committed": "different",
         "states_its_outputs": "different",
         "writes_to_what_it_captures": "could not compare",
+        "of_any_number_of_rows": "could not compare",
         "two_meshes": "could not compare",
     }
     told = {
@@ -115,6 +117,10 @@ def test_a_run_says_why_it_cannot_run_and_what_to_do(rows):
         ),
         "writes_to_what_it_captures": (
             f"{cannot}its argument `x` (float32[16]) is a shape without values",
+            what,
+        ),
+        "of_any_number_of_rows": (
+            f"{cannot}its argument `x` (bfloat16[rows,16]) is a shape without values",
             what,
         ),
     }
@@ -146,6 +152,7 @@ def test_a_campaign_leaves_alone_what_cannot_run_here(rows):
         "captures_committed": ("breaks", ("new-failure",)),
         "states_its_outputs": ("breaks", ("new-failure",)),
         "writes_to_what_it_captures": ("unavailable", ()),
+        "of_any_number_of_rows": ("unavailable", ()),
         "two_meshes": ("could not compare", ("not-compared",)),
     }
 

@@ -73,6 +73,12 @@ def writes_to_what_it_captures(x):
     return jax.pure_callback(count, x, x) * COUNTS
 
 
+@program(args=lambda: (jax.ShapeDtypeStruct(jax.export.symbolic_shape("rows, 16"), "bfloat16"),))
+def of_any_number_of_rows(x):
+    last, _ = jax.lax.scan(lambda carry, row: (carry + row, ()), TABLE[0], x)
+    return jnp.broadcast_to(TABLE[1], x.shape) * x + last
+
+
 @program
 def two_meshes():
     shapes = (shape(NamedSharding(AUTO, ROWS)), shape(NamedSharding(OTHER, ROWS)))
