@@ -248,6 +248,7 @@ _TABLE: dict[str, Callable[[Any], Structure | None]] = {
     "custom_jvp_call": _call("call_jaxpr"),
     "custom_vjp_call": _call("call_jaxpr"),
     "custom_vmap_call": _call("call", is_opaque=True),
+    "remat_opt": _call("fwd_jaxpr"),  # of `custom_vjp`, with `optimize_remat`
     "composite": _composite,
     "xla_metadata_call": _call("jaxpr"),  # from 0.11.0 on
     "shard_map": _call("jaxpr", is_opaque=True),

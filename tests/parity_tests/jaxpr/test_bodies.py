@@ -37,6 +37,16 @@ def with_vjp(x):
 with_vjp.defvjp(lambda x: (with_vjp(x), x), lambda x, c: (c * x,))
 
 
+@jax.custom_vjp
+def with_residuals(x):
+    return jnp.sin(x)
+
+
+with_residuals.defvjp(
+    lambda x: (jnp.sin(x), jnp.cos(x)), lambda cos, c: (c * cos,), optimize_remat=True
+)
+
+
 @jax.custom_batching.custom_vmap
 def with_vmap(x):
     return x + 1
@@ -52,6 +62,7 @@ with_vmap.def_vmap(lambda size, batched, x: (x + 1, True))
         ("checkpoint", jax.checkpoint(lambda x: x + 1)),
         ("custom_jvp_call", with_jvp),
         ("custom_vjp_call", with_vjp),
+        ("remat_opt", lambda x: jax.vjp(with_residuals, x)[0]),
     ],
 )
 def test_a_call_takes_the_operands_one_by_one(name, fun):
