@@ -279,7 +279,7 @@ _RULES: dict[str, Callable[[JaxprEqn], Closures]] = {
     "custom_linear_solve": _linear_solve,
     "jit": _body(_jit, lost=0),
     "closed_call": _body(lost=0),
-    "core_call": _body(lost=0),
+    "call": _body(lost=0),
     "eval_jaxpr": _body(lost=0),  # the calls of one body have this name since jax 0.11.1
     "composite": _body(),
     "custom_vmap_call": _body(_custom_vmap),

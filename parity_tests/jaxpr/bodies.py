@@ -241,7 +241,7 @@ def _is_of_jax(primitive: Any) -> bool:
 _TABLE: dict[str, Callable[[Any], Structure | None]] = {
     "jit": _call("jaxpr"),
     "closed_call": _call("call_jaxpr"),
-    "core_call": _call("call_jaxpr"),
+    "call": _call("call_jaxpr"),
     "eval_jaxpr": _call("call_jaxpr"),  # both of them from 0.11.1 on
     "checkpoint": _call("jaxpr"),
     "remat2": _call("jaxpr"),

@@ -28,14 +28,14 @@ from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
 # Primitives that do no more than call their body (jax 0.8 to 0.12.0.1).
 PLAIN_CALLS = frozenset(
     {
-        "jit", "closed_call", "core_call", "eval_jaxpr", "custom_jvp_call", "custom_vjp_call",
+        "jit", "closed_call", "call", "eval_jaxpr", "custom_jvp_call", "custom_vjp_call",
         "custom_vmap_call", "remat_opt",
     }
 )  # fmt: skip
 _LEFT_OUT: dict[str, str] = {
     "jit": "name jaxpr inline keep_unused",
     "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
+    "call": "call_jaxpr",
     "eval_jaxpr": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr jvp_jaxpr_fun num_consts symbolic_zeros",
     "custom_vjp_call": "call_jaxpr fwd_jaxpr_thunk bwd out_trees num_consts symbolic_zeros",

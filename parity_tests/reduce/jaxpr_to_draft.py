@@ -31,7 +31,7 @@ _PUBLIC = {
 }
 # Calls that a draft has under another name, because Python writes them so.
 _WRITTEN_AS = {
-    **dict.fromkeys(("closed_call", "core_call", "eval_jaxpr"), "jit"),
+    **dict.fromkeys(("closed_call", "call", "eval_jaxpr"), "jit"),
     "remat2": "checkpoint",
 }
 

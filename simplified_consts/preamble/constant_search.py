@@ -46,7 +46,7 @@ MOST_UNCERTAIN = 2.0**34
 # Primitives that call one body once: the operands are its inputs, its outputs are the results.
 CALLS = frozenset(
     {
-        "checkpoint", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
+        "checkpoint", "closed_call", "call", "custom_jvp_call", "custom_vjp_call",
         "eval_jaxpr", "jit", "remat2",
     }
 )  # fmt: skip

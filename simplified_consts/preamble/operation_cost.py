@@ -102,7 +102,7 @@ _WINDOWED = frozenset({"reduce_window", "reduce_window_max", "reduce_window_min"
 
 _CALLS = frozenset(
     {
-        "checkpoint", "closed_call", "core_call", "custom_jvp_call", "custom_linear_solve",
+        "checkpoint", "closed_call", "call", "custom_jvp_call", "custom_linear_solve",
         "custom_vjp_call", "jit", "remat2",
     }
 )  # fmt: skip

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax import lax
+from jax.extend.core import primitives
 
 from parity_tests.jaxpr import bodies
 from parity_tests.jaxpr.bodies import Call, Cond, LinearSolve, Scan, While
@@ -74,6 +75,12 @@ def test_a_call_takes_the_operands_one_by_one(name, fun):
     [body] = bodies.bodies_of(equation)
     assert body.operands == (0,)
     assert body.is_call
+
+
+def test_a_call_of_core_is_one():
+    jit = equation_of(jax.jit(lambda x: x + 1), X)
+    call = jit.replace(primitive=primitives.call_p, params={"call_jaxpr": jit.params["jaxpr"]})
+    assert isinstance(bodies.structure_of(call), Call)
 
 
 @pytest.mark.parametrize(
