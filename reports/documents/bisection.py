@@ -115,7 +115,7 @@ def lines(found: Bisection) -> Iterator[str]:
             yield f"  {'and ' if number else ''}{site.words}"
             if site.code:
                 yield f"      {site.code}"
-        yield f"    with it flipped: {blamed.ended}"
+        yield f"    with {'it' if len(blamed.sites) == 1 else 'them'} flipped: {blamed.ended}"
         yield from (f"      {line}" for line in blamed.said.splitlines())
         yield f"      -> {blamed.action}"
         if blamed.otherwise:
