@@ -298,6 +298,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "Exported": _exported,
     "Format": _slots,
     "FrozenDict": lambda kind: _mapping,
+    "HloSharding": _text,
     "JaxprEqnContext": _slots,
     "KeyTy": lambda kind: _key,
     "Layout": _attributes("major_to_minor", "tiling", "sub_byte_element_size_in_bits"),

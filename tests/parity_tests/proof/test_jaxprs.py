@@ -197,6 +197,11 @@ def jit_with(**options):
     return lambda x: jax.jit(lambda y: y * 2.0, **options)(x) + 1.0
 
 
+def exported(spec):
+    jitted = jax.jit(jnp.sin, in_shardings=NamedSharding(MESH, spec))
+    return jax.export.export(jitted)(X).call
+
+
 PAIRS = {
     "operands": (lambda x: x - C, lambda x: C - x),
     "dtype of a constant": (lambda x: x * C, lambda x: x * C.astype(np.float16)),
@@ -275,6 +280,7 @@ PAIRS = {
             else jnp.cos(x)
         ),
     ),
+    "where an exported program takes its argument": (exported(P()), exported(P("i"))),
     "what XLA is told of inlining": (
         lambda x: jax.jit(jnp.sin)(x),
         lambda x: (
