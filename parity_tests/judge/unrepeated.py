@@ -158,8 +158,7 @@ def called_otherwise(before: Observation | None, after: Observation | None) -> s
     if before is None or after is None:
         return ""
     found = arguments_changed(before.arguments, after.arguments, "")
-    what = "; ".join(each.what for each in found)
-    return f"the sides were called with other arguments: {what}" if found else ""
+    return f"the sides were called with other arguments: {listed_changes(found)}" if found else ""
 
 
 def captured_changed(before: Observation, after: Observation) -> list[Change]:

@@ -250,6 +250,22 @@ def test_sides_that_were_called_with_other_arguments_say_so_and_blame_nothing_el
         assert verdict.reasons[-1].what == f"both forms are proved one computation; {why}"
 
 
+def test_of_many_other_arguments_some_are_named():
+    before, after = (
+        observation(
+            side,
+            arguments=tuple(
+                ArgumentLeaf(path=f"x[{n}]", shape=(), dtype="float32", sha256=side)
+                for n in range(500)
+            ),
+        )
+        for side in FLIPS[0]
+    )
+    outputs = comparison("outputs", "different", (leaf("mismatch"),))
+    reason = worst(outputs, before=before, after=after)
+    assert reason.what.endswith(", argument x[3] float32[] has other values, and 496 more")
+
+
 def test_values_beyond_rounding_differ():
     reason = worst(comparison("outputs", "different", (leaf("mismatch"),)))
     assert reason.outcome == "different"
