@@ -77,7 +77,9 @@ class WatchedFiles:
 
 
 def _modules_in(folder: Path) -> list[Path]:
-    return [*folder.glob("*.py"), *folder.glob("*/__init__.py")]
+    """Return what may be imported by one name from a folder; `.#model.py` is a lock of Emacs."""
+    files = (each for each in folder.glob("*.py") if each.stem.isidentifier())
+    return [*files, *folder.glob("*/__init__.py")]
 
 
 def _stamp(file: Path) -> _Stamp:

@@ -94,6 +94,12 @@ def test_a_module_that_comes_is_noticed_and_its_next_save_is_not(tmp_path, model
     assert len(files) == 2
 
 
+def test_a_lock_of_emacs_is_no_module_that_comes(model):
+    files = WatchedFiles([str(model)])
+    model.with_name(f".#{model.name}").symlink_to("user@host.1:2")
+    assert not is_saved(files)
+
+
 def test_a_file_of_a_folder_that_is_imported_too_is_one_file(tmp_path, model, monkeypatch):
     monkeypatch.chdir(tmp_path.parent)
     files = WatchedFiles([tmp_path.name])
