@@ -240,7 +240,7 @@ def _target(folder: Path, file: Path) -> str:
     """Name a file, or its module where it imports from its package by dots."""
     if not _any_by_dots([file]):
         return file.relative_to(folder).as_posix()
-    parts = [file.stem]
+    parts = [] if file.stem == "__init__" else [file.stem]
     for each in itertools.takewhile(lambda each: (each / "__init__.py").exists(), file.parents):
         parts.insert(0, each.name)
     return ".".join(parts)

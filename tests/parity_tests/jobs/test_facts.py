@@ -21,9 +21,9 @@ def test_marked_programs_and_tests_are_found(plant, facts_of):
 def test_a_file_that_imports_from_its_package_by_dots_is_named_as_a_module(plant, facts_of):
     by_dots = f"from .other import x\n{MARKED}"
     files = {"src/p/a.py": by_dots, "src/p/q/b.py": by_dots, "src/p/c.py": MARKED, "d/e.py": MARKED}
-    packages = {"src/p/__init__.py": "", "src/p/q/__init__.py": ""}
+    packages = {"src/p/__init__.py": "", "src/p/q/__init__.py": by_dots}
     found = facts_of(plant({**TESTED, **files, **packages}))
-    assert found.programs == ("d", "p.a", "src/p/c.py", "p.q.b")
+    assert found.programs == ("d", "p.a", "src/p/c.py", "p.q", "p.q.b")
 
 
 def test_each_finding_says_where_it_comes_from(plant, facts_of):
