@@ -29,7 +29,7 @@ from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
 PLAIN_CALLS = frozenset(
     {
         "jit", "closed_call", "call", "eval_jaxpr", "custom_jvp_call", "custom_vjp_call",
-        "custom_vmap_call", "remat_opt",
+        "custom_vmap_call",
     }
 )  # fmt: skip
 _LEFT_OUT: dict[str, str] = {
@@ -40,7 +40,6 @@ _LEFT_OUT: dict[str, str] = {
     "custom_jvp_call": "call_jaxpr jvp_jaxpr_fun num_consts symbolic_zeros",
     "custom_vjp_call": "call_jaxpr fwd_jaxpr_thunk bwd out_trees num_consts symbolic_zeros",
     "custom_vmap_call": "call rule in_tree out_tree",
-    "remat_opt": "fwd_jaxpr fun_jaxpr_thunk num_consts num_res",
     "checkpoint": "jaxpr policy",
     "remat2": "jaxpr policy",
     "composite": "call_jaxpr jaxpr",

@@ -346,15 +346,6 @@ equal(
     jax.grad(lambda x: cv(x).sum()),
     jax.grad(lambda x: jax.jit(cv)(x).sum()),
 )
-
-
-@jax.custom_vjp
-def cr(x):
-    return jnp.sin(x)
-
-
-cr.defvjp(lambda x: (jnp.sin(x), x), lambda r, g: (g * r,), optimize_remat=True)
-equal("custom-vjp-remat-opt", (V,), lambda x: jax.vjp(cr, x)[0], jnp.sin)
 equal("named-scope", (V,), jnp.sin, lambda x: jax.named_scope("q")(jnp.sin)(x))
 equal("named-call", (V,), jnp.sin, jax.named_call(jnp.sin, name="z"))
 K0 = jax.random.key(0)

@@ -436,6 +436,15 @@ class Scale:
         return np.asarray(x) * self.by
 
 
+@jax.custom_vjp
+def of_two_bodies(x):
+    return jnp.sin(x)
+
+
+# Lowered without its residuals, it is the primal function, which is traced then.
+of_two_bodies.defvjp(lambda x: (2 * x, x), lambda x, ct: (ct * x,), optimize_remat=True)
+
+
 @pytest.mark.parametrize(
     ("fun", "what"),
     [
@@ -443,6 +452,7 @@ class Scale:
         (lambda x: jax.pure_callback(lambda y: Scale(2.0)(y), x, x), "Scale"),
         (lambda x: (jax.debug.inspect_array_sharding(x, callback=print), x), "inspect_sharding"),
         (lambda x: (jax.debug.callback(print, x, partitioned=True), x), "callback of each part"),
+        (lambda x: jax.vjp(of_two_bodies, x)[0], "fun_jaxpr_thunk of remat_opt"),
     ],
 )
 def test_what_has_no_rule_is_undecided_by_its_name(fun, what):
