@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from parity_tests.advice import advice
 from parity_tests.judge import (
     flip_costs,
     flip_reasons,
@@ -25,6 +26,7 @@ from parity_tests.judge.proofs import answers_of
 from parity_tests.judge.sides import Sides, flipped
 from parity_tests.judge.unrepeated import called_otherwise
 from reports.rows import FLIP_OUTCOMES, FlipOutcome, FlipReason, FlipVerdict, TooLate
+from reports.rows.claims import Claim, answer_of
 from reports.rows.flip import Price, price_of
 
 
@@ -48,6 +50,9 @@ def decide(
     if not claims and flip.before and flip.after:
         claims = answers_of(flip.before, flip.after)
     chance, measured = finding_of(findings), tuple(_reasons(flip, reasons))
+    otherwise = called_otherwise(flip.before, flip.after)
+    if otherwise and not any(each.outcome == "different" for each in measured):
+        measured = (*measured, _with_other_arguments(otherwise, claims))
     found = (
         *measured,
         *proofs.reasons(
@@ -55,7 +60,7 @@ def decide(
             flip.comparisons,
             not_here=flip.is_not_here,
             made=proofs.made_by_xla(flip.before, flip.after),
-            otherwise=called_otherwise(flip.before, flip.after),
+            otherwise=otherwise,
             read=read_that_changes(flip),
             is_told=chance is not None or any(each.outcome == "different" for each in measured),
         ),
@@ -91,6 +96,18 @@ def _with_chance(found: tuple[FlipReason, ...], chance: NotRepeatable) -> tuple[
         action=chance.action,
     )
     return *found, reason
+
+
+def _with_other_arguments(otherwise: str, claims: Sequence[Claim]) -> FlipReason:
+    """Say that results which agree are of other arguments: they tell nothing, but a proof does."""
+    if claims and answer_of(claims) == "proved":
+        return FlipReason(outcome="safe", kind="note", what=otherwise)
+    return FlipReason(
+        outcome="could not compare",
+        kind="outputs",
+        what=otherwise,
+        action=advice("other arguments"),
+    )
 
 
 def _with_settings(found: tuple[FlipReason, ...], late: TooLate) -> tuple[FlipReason, ...]:

@@ -155,7 +155,7 @@ def arguments_changed(
 
 def called_otherwise(before: Observation | None, after: Observation | None) -> str:
     """Say with which other arguments two sides were called; "" where they were called alike."""
-    if before is None or after is None:
+    if before is None or after is None or before.failure or after.failure:
         return ""
     found = arguments_changed(before.arguments, after.arguments, "")
     return f"the sides were called with other arguments: {listed_changes(found)}" if found else ""

@@ -250,6 +250,24 @@ def test_sides_that_were_called_with_other_arguments_say_so_and_blame_nothing_el
         assert verdict.reasons[-1].what == f"both forms are proved one computation; {why}"
 
 
+@pytest.mark.parametrize(
+    ("digests", "outcome"), [("dd", "safe"), ("de", "could not compare"), ("", "could not compare")]
+)
+def test_outputs_of_other_arguments_that_are_equal_tell_nothing_without_a_proof(digests, outcome):
+    before, after = (
+        observation(
+            side,
+            numbers=Numbers(jaxpr=ProgramNumber(digest=digests[n])) if digests else None,
+            arguments=(ArgumentLeaf(path="x", shape=(3,), dtype="float32", sha256=side),),
+        )
+        for n, side in enumerate(FLIPS[0])
+    )
+    equal = comparison("outputs", "equal", (leaf("bitwise"),))
+    verdict = decided(equal, before=before, after=after)
+    assert verdict.outcome == outcome
+    assert any("called with other arguments" in each.what for each in verdict.reasons)
+
+
 def test_of_many_other_arguments_some_are_named():
     before, after = (
         observation(
