@@ -83,7 +83,7 @@ deep: $(VENV)/.installed  ## run what takes long, on three releases of JAX
 	CONSTPARITY_TEST_SCORECARD=all $(BIN)/python -m pytest -n 0 -q tests/parity_tests/scorecard
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
-	CONSTPARITY_TEST_MUTATED=30 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/proof/test_mutated.py
+	CONSTPARITY_TEST_MUTATED=8 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/proof/test_mutated.py
 
 # On the machine's own accelerator, after `.venv/bin/python -m pip install 'jax[cuda12]==0.10.2'` or another extra of
 # JAX. The contestants are alive together, so none takes all memory of the device beforehand.

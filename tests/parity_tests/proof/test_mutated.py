@@ -1,7 +1,7 @@
 """Programs of the corpus with one thing changed: where the digest stays, the results stay.
 
 A param that is left out and counts, or a law that does not hold, would prove two programs to be
-one. CONSTPARITY_TEST_MUTATED=30 takes so many mutants of each program of the corpus (`make deep`).
+one. CONSTPARITY_TEST_MUTATED=8 takes so many mutants of each program of the corpus (`make deep`).
 """
 
 import os
