@@ -148,6 +148,9 @@ def expanded_alone(equation: Any) -> Any:
         return jax.tree.leaves(primitive.expand(*jax.tree.unflatten(primitive.in_tree, operands)))
 
     what = f"the primitive {type(primitive).__name__} of one object, which"
+    own, *others = [each for each in type(primitive).__mro__ if "dce" in vars(each)]
+    if others and (own.__module__.partition(".")[0], own.__name__) != ("jax", "RematTraced"):
+        raise UndecidedError(f"{what} may become another where results are not used")
     if any(var.aval.is_high for var in equation.outvars):
         raise UndecidedError(f"{what} gives more than arrays")
     with equation.ctx.manager:

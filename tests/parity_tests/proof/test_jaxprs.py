@@ -485,6 +485,19 @@ def test_a_primitive_that_gives_a_value_of_a_hijax_type_is_undecided():
         digest(fun, X)
 
 
+class Shrinking(Expanding):
+    def dce(self, used, *live):
+        return super().dce(used, *live)
+
+
+def test_a_primitive_that_may_become_another_one_is_undecided():
+    def fun(x):
+        return Shrinking(jnp.sin, (jax.typeof(x),), jax.typeof(x))(x)
+
+    with pytest.raises(UndecidedError, match="Shrinking of one object, which may become another"):
+        digest(fun, X)
+
+
 # -- primitives that are not JAX's -----------------------------------------------------------------
 
 
