@@ -268,6 +268,13 @@ def test_outputs_of_other_arguments_that_are_equal_tell_nothing_without_a_proof(
     assert any("called with other arguments" in each.what for each in verdict.reasons)
 
 
+def test_a_side_that_failed_before_its_arguments_were_read_was_not_called_with_others():
+    argument = ArgumentLeaf(path="x", shape=(), dtype="float32", sha256="d")
+    after = observation(AFTER, arguments=(argument,))
+    verdict = decided(before=failed(BEFORE), after=after)
+    assert not any("called with other arguments" in each.what for each in verdict.reasons)
+
+
 def test_of_many_other_arguments_some_are_named():
     before, after = (
         observation(

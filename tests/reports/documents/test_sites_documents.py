@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from reports import render_report
+from reports.documents.bisection import lines
 from reports.rows.bisection import BisectAnswer, Bisection, BlamedSet, BlamedSite
 from reports.rows.sites import Captured, Sites
 
@@ -113,6 +114,10 @@ def _bisection(answer: BisectAnswer = "found", **fields: Any) -> Bisection:
         "command": ("pytest", "a.py"), "answer": answer, "detail": "stock JAX confirms it",
         "sites": 40, "runs": 12, "bound": 15, "seconds": 30.0, **fields,
     })  # fmt: skip
+
+
+def test_several_sites_are_flipped_together() -> None:
+    assert "    with them flipped: exit status 1" in [*lines(_bisection(sets=(PAIR,)))]
 
 
 def test_a_bisection_as_markdown() -> None:
