@@ -1,4 +1,4 @@
-"""The samples of all processes together, and the lines of the report that are made of them.
+"""The samples of all processes on a row, and the lines of the report that are made of them.
 
 A process gives one sample of a quantity: the median of its own measurements. Measurements of one
 process resemble each other more than measurements of two, and an interval over all of them would be
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -19,48 +19,44 @@ import numpy as np
 from parity_tests.judge.timing import PairedRatio
 from reports.rows.bench import BenchLine, Contestant, Kind, Outcome, Sample, Samples, Target, Unit
 
-_Key = tuple[int, str, str, Contestant]
-
 
 @dataclass
 class Pool:
-    """Samples by row, case, quantity and contestant, in the order of the turns."""
+    """The samples of a row by case, quantity and contestant, in the order of the turns."""
 
-    taken: dict[_Key, list[float]] = field(default_factory=dict)
-    units: dict[tuple[int, str, str], Unit] = field(default_factory=dict)
+    row: int
+    taken: dict[tuple[str, str, Contestant], list[float]] = field(default_factory=dict)
+    units: dict[str, Unit] = field(default_factory=dict)  # of each quantity
 
     def add(self, contestant: Contestant, samples: Iterable[Sample]) -> None:
-        """Add the samples of one process."""
+        """Add the samples of one process; those of other rows are left out."""
         for each in samples:
-            quantity = each.row, each.case, each.what
-            self.units[quantity] = each.unit
-            self.taken.setdefault((*quantity, contestant), []).append(each.value)
+            if each.row == self.row:
+                self.units[each.what] = each.unit
+                self.taken.setdefault((each.case, each.what, contestant), []).append(each.value)
 
-    def cases(self, row: int, what: str) -> list[str]:
-        """Return the cases of a row that have a quantity, in the order of their first samples."""
-        return list(dict.fromkeys(c for r, c, w, _ in self.taken if (r, w) == (row, what)))
+    def cases(self, what: str) -> list[str]:
+        """Return the cases that have a quantity, in the order of their first samples."""
+        return list(dict.fromkeys(case for case, of, _ in self.taken if of == what))
 
-    def of(self, row: int, case: str, what: str, contestant: Contestant) -> np.ndarray:
+    def of(self, case: str, what: str, contestant: Contestant) -> np.ndarray:
         """Return the samples of a quantity on a contestant. Raises `KeyError` where it has none."""
-        return np.array(self.taken[row, case, what, contestant])
+        return np.array(self.taken[case, what, contestant])
 
-    def samples(self) -> tuple[Samples, ...]:
-        """Return all samples as records of the report."""
-        return tuple(
-            Samples(
-                row=row,
+    def samples(self) -> Iterator[Samples]:
+        """Yield all samples as records of the report."""
+        for (case, what, contestant), values in self.taken.items():
+            yield Samples(
+                row=self.row,
                 case=case,
                 what=what,
                 contestant=contestant,
-                unit=self.units[row, case, what],
+                unit=self.units[what],
                 values=tuple(values),
             )
-            for (row, case, what, contestant), values in self.taken.items()
-        )
 
     def ratio(
         self,
-        row: int,
         case: str,
         what: str,
         contestant: Contestant,
@@ -68,23 +64,14 @@ class Pool:
         target: Target | None = None,
     ) -> BenchLine:
         """Compare two contestants turn by turn; with a target "at least" the ratio is inverted."""
-        own, other = (self.of(row, case, what, each) for each in (contestant, against))
-        ratio = PairedRatio(own, other) if _inverted(target) else PairedRatio(other, own)
-        return _line(
-            Sample(
-                row=row, case=case, what=what, unit=self.units[row, case, what], value=ratio.ratio
-            ),
-            "ratio",
-            contestant,
-            (ratio.low, ratio.high),
-            target,
-            (own, other),
-            against=against,
-        )
+        own, other = (self.of(case, what, each) for each in (contestant, against))
+        is_inverted = target is not None and target.bound == "at least"
+        found = PairedRatio(own, other) if is_inverted else PairedRatio(other, own)
+        figure = found.ratio, found.low, found.high
+        return self._line("ratio", case, what, contestant, figure, (own, other), target, against)
 
     def growth(
         self,
-        row: int,
         sizes: tuple[tuple[str, int], tuple[str, int]],
         case: str,
         what: str,
@@ -93,43 +80,26 @@ class Pool:
     ) -> BenchLine:
         """Return the exponent with which a quantity grows from one (case, size) to another."""
         (small, from_size), (large, to_size) = sizes
-        before, after = (self.of(row, each, what, contestant) for each in (small, large))
-        ratio, factor = PairedRatio(before, after), math.log(to_size / from_size)
-        low, high = (math.log(each) / factor for each in (ratio.low, ratio.high))
-        value, unit = math.log(ratio.ratio) / factor, self.units[row, small, what]
-        return _line(
-            Sample(row=row, case=case, what=what, unit=unit, value=value),
-            "exponent",
-            contestant,
-            (low, high),
-            target,
-            (before, after),
-        )
+        samples = self.of(small, what, contestant), self.of(large, what, contestant)
+        found, factor = PairedRatio(*samples), math.log(to_size / from_size)
+        figure = [math.log(each) / factor for each in (found.ratio, found.low, found.high)]
+        return self._line("exponent", case, what, contestant, figure, samples, target)
 
     def between(
         self,
-        row: int,
         cases: tuple[str, str],
         what: str,
         contestant: Contestant,
         target: Target | None = None,
     ) -> BenchLine:
         """Compare two cases of a contestant in each process: the second divided by the first."""
-        before, after = (self.of(row, case, what, contestant) for case in cases)
-        ratio, unit = PairedRatio(before, after), self.units[row, cases[0], what]
-        case = f"{cases[1]} / {cases[0]}"
-        return _line(
-            Sample(row=row, case=case, what=what, unit=unit, value=ratio.ratio),
-            "ratio",
-            contestant,
-            (ratio.low, ratio.high),
-            target,
-            (after, before),
-        )
+        before, after = (self.of(case, what, contestant) for case in cases)
+        found, case = PairedRatio(before, after), f"{cases[1]} / {cases[0]}"
+        figure = found.ratio, found.low, found.high
+        return self._line("ratio", case, what, contestant, figure, (after, before), target)
 
     def count(
         self,
-        row: int,
         case: str,
         what: str,
         contestant: Contestant,
@@ -137,13 +107,13 @@ class Pool:
         note: str = "",
     ) -> BenchLine:
         """Return a count, or counted bytes: the largest of all processes."""
-        found = self.of(row, case, what, contestant)
+        found = self.of(case, what, contestant)
         low, high = float(found.min()), float(found.max())
         if low != high:
             note = f"{low:g} to {high:g} over the processes{'; ' if note else ''}{note}"
-        unit = self.units[row, case, what]
+        unit = self.units[what]
         return BenchLine(
-            row=row,
+            row=self.row,
             case=case,
             what=what,
             contestant=contestant,
@@ -156,29 +126,34 @@ class Pool:
             note=note,
         )
 
-
-def _line(
-    figure: Sample,
-    kind: Kind,
-    contestant: Contestant,
-    interval: tuple[float, float],
-    target: Target | None,
-    samples: Iterable[np.ndarray],
-    *,
-    against: Contestant | None = None,
-) -> BenchLine:
-    low, high = interval
-    return BenchLine(
-        **figure.model_dump(),
-        contestant=contestant,
-        against=against,
-        kind=kind,
-        low=_known(low),
-        high=_known(high),
-        target=target,
-        outcome=outcome(target, low, high),
-        medians=tuple(statistics.median(each) for each in samples),
-    )
+    def _line(
+        self,
+        kind: Kind,
+        case: str,
+        what: str,
+        contestant: Contestant,
+        figure: Sequence[float],
+        samples: Sequence[np.ndarray],
+        target: Target | None,
+        against: Contestant | None = None,
+    ) -> BenchLine:
+        """Make a line; `figure` is a value and its interval, and `samples` what it is made of."""
+        value, low, high = figure
+        return BenchLine(
+            row=self.row,
+            case=case,
+            what=what,
+            contestant=contestant,
+            against=against,
+            kind=kind,
+            value=value,
+            low=_known(low),
+            high=_known(high),
+            target=target,
+            outcome=outcome(target, low, high),
+            medians=tuple(map(statistics.median, samples)),
+            unit=self.units[what],
+        )
 
 
 def outcome(target: Target | None, low: float, high: float) -> Outcome | None:
@@ -202,22 +177,19 @@ def outcome(target: Target | None, low: float, high: float) -> Outcome | None:
     return "met" if met else "missed" if missed else "inconclusive"
 
 
-def _inverted(target: Target | None) -> bool:
-    return target is not None and target.bound == "at least"
-
-
 def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
 Size = Literal["quick", "default", "full"]
+Measured = tuple[str, str, Unit, float]  # a case, a quantity, its unit and its value
 
 
 @dataclass(frozen=True)
 class Row:
     """One row: its number, its title, and its two functions.
 
-    `measure` runs in the process of one contestant and yields its samples; it yields none where the
+    `measure` runs in the process of one contestant and yields what it measured; nothing where the
     contestant does not take part. `judge` makes lines of the samples of all contestants. A row has
     a process of its own where earlier rows would change its figures, or where it needs all cores,
     or `devices` of a CPU.
@@ -225,16 +197,7 @@ class Row:
 
     number: int
     title: str
-    measure: Callable[[Contestant, Size], Iterable[Sample]]
+    measure: Callable[[Contestant, Size], Iterable[Measured]]
     judge: Callable[[Pool], Iterable[BenchLine]]
     process: Literal["shared", "alone", "all cores"] = "shared"
     devices: int | None = None
-
-
-def sampler(row: int) -> Callable[[str, str, Unit, float], Sample]:
-    """Return a function that makes samples of a row: `sample(case, what, unit, value)`."""
-
-    def sample(case: str, what: str, unit: Unit, value: float) -> Sample:
-        return Sample(row=row, case=case, what=what, unit=unit, value=value)
-
-    return sample

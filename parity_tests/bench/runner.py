@@ -156,7 +156,8 @@ def run(
         raise ValueError(f"no row {unknown[0]}; the rows are {', '.join(map(str, ROWS))}")
     load, created = _load(), now()
     together, cores = processes_of(question.rows), _cores()
-    pool, total = Pool(), 2 * question.rounds * len(together)
+    pools = [Pool(number) for number in question.rows]
+    total = 2 * question.rounds * len(together)
     environments: list[Environment] = []
     for turn in range(2 * question.rounds):
         core = cores[turn % len(cores)] if cores else None
@@ -180,14 +181,15 @@ def run(
             answers = ask_for(turns, timeout=timeout)
             environments.append(answers[0].environment)
             for each, taken in zip(turns, answers, strict=True):
-                pool.add(each.contestant, taken.samples)
+                for pool in pools:
+                    pool.add(each.contestant, taken.samples)
         yield Bench(
             created=created,
             environment=environments[0],  # that of one row may have more devices
             question=question,
             load=load,
-            lines=tuple(line for number in question.rows for line in ROWS[number].judge(pool)),
-            samples=pool.samples(),
+            lines=tuple(line for pool in pools for line in ROWS[pool.row].judge(pool)),
+            samples=tuple(each for pool in pools for each in pool.samples()),
         )
     progress(total, total, "")
 

@@ -28,5 +28,6 @@ def take(turn: BenchTurn) -> TurnTaken:
     samples: list[Sample] = []
     for place, number in enumerate(turn.rows):
         stepping.come_to(place)
-        samples += ROWS[number].measure(turn.contestant, turn.size)
+        for case, what, unit, value in ROWS[number].measure(turn.contestant, turn.size):
+            samples.append(Sample(row=number, case=case, what=what, unit=unit, value=value))
     return TurnTaken(environment=environment, samples=tuple(samples))

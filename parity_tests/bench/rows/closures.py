@@ -20,12 +20,12 @@ import numpy as np
 
 from parity_tests.bench.contestants import bind
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.stepping import wait
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.observe import compile_cache
 from parity_tests.observe.calls import work_of_jax
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 CLOSURES: dict[Size, int] = {"quick": 4, "default": 20, "full": 1_000}
 LOOP, COMPILATIONS = "seconds of a closure, from the 2nd on", "compilations"
@@ -33,25 +33,24 @@ MISSES = "misses of the persistent cache"
 FASTER = Target(bound="at least", value=20)
 ONE, NONE = Target(bound="exactly", value=1), Target(bound="exactly", value=0)
 WIDTH = 32
-_sample = sampler(5)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Jit and call each closure once, here and then in two processes with one persistent cache."""
     count = CLOSURES[size]
     for name in PROGRAMS:
         with work_of_jax() as work:
             taken = _timed(contestant, name, range(count))
-        yield _sample(f"{count:,} closures: {name}", LOOP, "seconds", taken / (count - 1))
+        yield f"{count:,} closures: {name}", LOOP, "seconds", taken / (count - 1)
         compilations = work["compilation"]
-        yield _sample(f"{count:,} closures: {name}", COMPILATIONS, "count", compilations)
+        yield f"{count:,} closures: {name}", COMPILATIONS, "count", compilations
     with temporary_folder("cache-") as folder:
         _in_another_process(contestant, folder, range(2))
         found = _in_another_process(contestant, folder, range(2, 2 + count))
     for name, (taken, misses) in found.items():
         case = f"{count:,} closures in another process: {name}"
-        yield _sample(case, LOOP, "seconds", taken / (count - 1))
-        yield _sample(case, MISSES, "count", misses)
+        yield case, LOOP, "seconds", taken / (count - 1)
+        yield case, MISSES, "count", misses
 
 
 # By program: the seconds of all closures but the first, and the misses of the cache.
@@ -138,20 +137,20 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., list[jax.Array]]]] =
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare with both modes of stock JAX, and with the manual way, which also compiles once."""
-    for case in pool.cases(5, LOOP):
-        yield pool.ratio(5, case, LOOP, "simplified", "jax-legacy", FASTER)
-        yield pool.ratio(5, case, LOOP, "simplified", "jax-simplified", FASTER)
-        yield pool.ratio(5, case, LOOP, "simplified", "manual")
-        if case in pool.cases(5, MISSES):
-            yield pool.count(5, case, MISSES, "simplified", NONE, _others(pool, case, MISSES))
+    for case in pool.cases(LOOP):
+        yield pool.ratio(case, LOOP, "simplified", "jax-legacy", FASTER)
+        yield pool.ratio(case, LOOP, "simplified", "jax-simplified", FASTER)
+        yield pool.ratio(case, LOOP, "simplified", "manual")
+        if case in pool.cases(MISSES):
+            yield pool.count(case, MISSES, "simplified", NONE, _others(pool, case, MISSES))
         else:
             others = _others(pool, case, COMPILATIONS)
-            yield pool.count(5, case, COMPILATIONS, "simplified", ONE, others)
+            yield pool.count(case, COMPILATIONS, "simplified", ONE, others)
 
 
 def _others(pool: Pool, case: str, what: str) -> str:
     sides: tuple[Contestant, ...] = ("jax-legacy", "jax-simplified", "legacy", "manual")
-    return ", ".join(f"{each}: {pool.of(5, case, what, each).max():g}" for each in sides)
+    return ", ".join(f"{each}: {pool.of(case, what, each).max():g}" for each in sides)
 
 
 ROW = Row(5, "one program over other values", measure, judge)

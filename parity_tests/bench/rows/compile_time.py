@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from parity_tests import targets
 from parity_tests.bench.contestants import SAME_MODE, forget_programs, jit
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool, Row, Size, sampler
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from parity_tests.bench.pool import Measured, Pool, Row, Size
+from reports.rows.bench import BenchLine, Contestant, Target
 
 _ALL = (
     "plain_jax:mlp_frozen_weights",
@@ -29,10 +29,9 @@ PROGRAMS: dict[Size, Sequence[str]] = {"quick": _ALL[-2:], "default": _ALL, "ful
 SAMPLES: dict[Size, int] = {"quick": 1, "default": 3, "full": 3}
 COMPILE = "seconds to compile"
 WITHIN = Target(bound="at most", value=1.05)
-_sample = sampler(10)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Compile each program, after another one that pays for libraries that are loaded late.
 
     The manual way does not take part: the programs of the corpus capture their arrays.
@@ -45,8 +44,8 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         for name in PROGRAMS[size]
     }
     for name, each in taken.items():
-        yield _sample(name.partition(":")[2], COMPILE, "seconds", each)
-    yield _sample(f"{len(taken)} programs together", COMPILE, "seconds", math.fsum(taken.values()))
+        yield name.partition(":")[2], COMPILE, "seconds", each
+    yield f"{len(taken)} programs together", COMPILE, "seconds", math.fsum(taken.values())
 
 
 def compile_program(contestant: Contestant, name: str) -> float:
@@ -58,9 +57,9 @@ def compile_program(contestant: Contestant, name: str) -> float:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare the sum with stock JAX in the same mode; the samples have the single programs."""
-    *_, together = pool.cases(10, COMPILE)
+    *_, together = pool.cases(COMPILE)
     for ours, stock in SAME_MODE:
-        yield pool.ratio(10, together, COMPILE, ours, stock, WITHIN)
+        yield pool.ratio(together, COMPILE, ours, stock, WITHIN)
 
 
 ROW = Row(10, "compile time", measure, judge, process="alone")

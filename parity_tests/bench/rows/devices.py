@@ -11,10 +11,10 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from parity_tests.bench.contestants import SAME_MODE, bind
 from parity_tests.bench.measuring import seconds_per_call
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.rows.threads import multiply_all
 from parity_tests.observe import device_buffers
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 DEVICES, ARRAYS = 8, 8  # of a CPU; an accelerator has the devices that it has
 LENGTH: dict[Size, int] = {"quick": 2**10, "default": 2**18, "full": 2**18}
@@ -23,10 +23,9 @@ BLOCK_SECONDS = 0.02
 CALL, BYTES = "seconds of a call", "bytes of constants on all devices"
 UNIQUE = "bytes of the unique arrays"
 WITHIN = Target(bound="at most", value=1.05)
-_sample = sampler(13)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Time a call, and count the bytes that its const args hold on all devices together."""
     devices = jax.devices()
     mesh = jax.make_mesh((len(devices),), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
@@ -40,19 +39,19 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     result = jax.block_until_ready(call())
     taken = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
     case = f"{ARRAYS} sharded arrays"
-    yield _sample(case, CALL, "seconds", taken)
+    yield case, CALL, "seconds", taken
     held = device_buffers.due_to_constants(before, [result, x], arrays)
-    yield _sample(case, BYTES, "bytes", held)
-    yield _sample(case, UNIQUE, "bytes", sum(each.nbytes for each in arrays))
+    yield case, BYTES, "bytes", held
+    yield case, UNIQUE, "bytes", sum(each.nbytes for each in arrays)
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare with stock JAX in the same mode; each shard is on its device once."""
-    for case in pool.cases(13, CALL):
+    for case in pool.cases(CALL):
         for ours, stock in SAME_MODE:
-            yield pool.ratio(13, case, CALL, ours, stock, WITHIN)
-        once = Target(bound="exactly", value=pool.of(13, case, UNIQUE, "simplified").max())
-        yield pool.count(13, case, BYTES, "simplified", once)
+            yield pool.ratio(case, CALL, ours, stock, WITHIN)
+        once = Target(bound="exactly", value=pool.of(case, UNIQUE, "simplified").max())
+        yield pool.count(case, BYTES, "simplified", once)
 
 
 ROW = Row(13, "sharded arrays over devices", measure, judge, process="all cores", devices=DEVICES)

@@ -12,10 +12,10 @@ import numpy as np
 
 from parity_tests.bench.contestants import jit
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.rows.one_buffer import unaligned
 from parity_tests.observe import device_buffers
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 ELEMENTS: dict[Size, int] = {"quick": 256, "default": 2**20, "full": 2**24}
 SHARED, APART = "4 equal NumPy arrays, shared by value", "4 equal NumPy arrays, each its own"
@@ -24,10 +24,9 @@ STAGES, UNIQUE = "seconds to trace and lower", "bytes of one array"
 SAMPLES: dict[Size, int] = {"quick": 1, "default": 5, "full": 5}
 _COPIES = 4
 ONE = Target(bound="exactly", value=1)
-_sample = sampler(4)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Run a program of equal arrays; `simplified` alone can share them by value."""
     if contestant not in ("simplified", "jax-simplified"):
         return
@@ -45,8 +44,8 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
             if number == 0:
                 yield from program.counts(case, before)
     for case, of_case in taken.items():  # the first sample pays for libraries that load late
-        yield _sample(case, STAGES, "seconds", statistics.median(of_case[1:]))
-    yield _sample(APART, UNIQUE, "bytes", 4 * elements)
+        yield case, STAGES, "seconds", statistics.median(of_case[1:])
+    yield APART, UNIQUE, "bytes", 4 * elements
 
 
 @dataclass(frozen=True)
@@ -68,13 +67,13 @@ class _Program:
         taken = seconds(lambda: lowered.append(jitted.trace(x).lower()))
         return cls(jitted, arrays, x, lowered[0], taken)
 
-    def counts(self, case: str, before: device_buffers.Arrays) -> Iterator[Sample]:
+    def counts(self, case: str, before: device_buffers.Arrays) -> Iterator[Measured]:
         """Call the program, and count the bytes that it newly holds."""
         result = jax.block_until_ready(self.jitted(self.x))
         due = device_buffers.due_to_constants(before, [result], self.arrays)
-        yield _sample(case, BYTES, "bytes", due)
+        yield case, BYTES, "bytes", due
         # Stock JAX has no public count of const args; both sides mark them in the module.
-        yield _sample(case, CONST_ARGS, "count", self.lowered.as_text().count("jax.const"))
+        yield case, CONST_ARGS, "count", self.lowered.as_text().count("jax.const")
 
 
 def _sum_with(arrays: list[np.ndarray]) -> Callable[[Any], Any]:
@@ -88,13 +87,13 @@ def _sum_with(arrays: list[np.ndarray]) -> Callable[[Any], Any]:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Hold shared arrays to one array; the time that sharing costs has no target."""
-    bytes_of_one = pool.of(4, APART, UNIQUE, "simplified").max()
+    bytes_of_one = pool.of(APART, UNIQUE, "simplified").max()
     exactly = Target(bound="exactly", value=float(bytes_of_one))
-    apart = pool.of(4, APART, CONST_ARGS, "simplified").max()
-    yield pool.count(4, SHARED, CONST_ARGS, "simplified", ONE, f"without: {apart:g}")
-    yield pool.count(4, SHARED, BYTES, "simplified", exactly)
-    yield pool.count(4, APART, BYTES, "simplified")
-    yield pool.between(4, (APART, SHARED), STAGES, "simplified")
+    apart = pool.of(APART, CONST_ARGS, "simplified").max()
+    yield pool.count(SHARED, CONST_ARGS, "simplified", ONE, f"without: {apart:g}")
+    yield pool.count(SHARED, BYTES, "simplified", exactly)
+    yield pool.count(APART, BYTES, "simplified")
+    yield pool.between((APART, SHARED), STAGES, "simplified")
 
 
 ROW = Row(4, "sharing by value", measure, judge)

@@ -15,9 +15,9 @@ import numpy as np
 
 from parity_tests.bench.contestants import SAME_MODE, bind, forget_programs
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.rows.steady_call import constants
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 EQUATIONS: dict[Size, Sequence[int]] = {
     "quick": (10, 40),
@@ -35,10 +35,9 @@ WITHIN = Target(bound="at most", value=1.1)
 CLOSER = Target(bound="at most", value=1.05)
 LINEAR = Target(bound="at most", value=1.1)
 _AS_MANY = "as many constants"
-_sample = sampler(2)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Trace and lower programs that JAX has not seen before."""
     for count in EQUATIONS[size]:
         yield from _taken(contestant, _equations(count), count, min(SHARED, count))
@@ -55,7 +54,7 @@ def _constants(count: int) -> str:
     return f"{count:,} equations, {_AS_MANY}"
 
 
-def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Iterator[Sample]:
+def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Iterator[Measured]:
     arrays, x = constants(count), np.ones(16, np.float32)
     taken, to_trace = [], []
 
@@ -74,9 +73,9 @@ def _taken(contestant: Contestant, case: str, equations: int, count: int) -> Ite
 
     for _ in range(max(FEW, min(MANY, 1_500 // equations))):
         taken.append(seconds(stage, after=stage_another))
-    yield _sample(case, STAGES, "seconds", statistics.median(taken))
+    yield case, STAGES, "seconds", statistics.median(taken)
     timed = to_trace[1::2]  # before each stage there is one that is not timed
-    yield _sample(case, TRACE, "seconds", statistics.median(timed))
+    yield case, TRACE, "seconds", statistics.median(timed)
 
 
 def chain(equations: int) -> Callable[..., Any]:
@@ -92,22 +91,22 @@ def chain(equations: int) -> Callable[..., Any]:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare with stock JAX in the same mode, and find how the time grows at the largest sizes."""
-    cases = pool.cases(2, STAGES)
+    cases = pool.cases(STAGES)
     for case in cases:
         for ours, stock in SAME_MODE:
-            yield pool.ratio(2, case, STAGES, ours, stock, WITHIN)
+            yield pool.ratio(case, STAGES, ours, stock, WITHIN)
         closer = CLOSER if case.endswith(_AS_MANY) else WITHIN
-        yield pool.ratio(2, case, STAGES, "simplified", "manual", closer)
+        yield pool.ratio(case, STAGES, "simplified", "manual", closer)
         for each in ("simplified", "jax-simplified"):
-            yield pool.ratio(2, case, TRACE, each, "manual")
+            yield pool.ratio(case, TRACE, each, "manual")
     sizes = sorted({size for of_size in EQUATIONS.values() for size in of_size})
     for name, of in (("equations", _equations), ("constants", _constants)):
         measured = [(of(size), size) for size in sizes if of(size) in cases]
         [*_, small, large] = measured
         case = f"growth in {name}, {small[1]:,} to {large[1]:,}"
         for ours, stock in SAME_MODE:
-            yield pool.growth(2, (small, large), case, STAGES, ours, LINEAR)
-            yield pool.growth(2, (small, large), case, STAGES, stock)
+            yield pool.growth((small, large), case, STAGES, ours, LINEAR)
+            yield pool.growth((small, large), case, STAGES, stock)
 
 
 ROW = Row(2, "first call: trace and lower", measure, judge)

@@ -9,24 +9,23 @@ import sys
 from collections.abc import Iterable, Iterator
 from resource import RUSAGE_CHILDREN, getrusage
 
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.stepping import wait
 from parity_tests.processes.side_environment import with_our_packages
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 PACKAGES: dict[Contestant, str] = {"simplified": "engine", "jax-simplified": "jax"}
 IMPORTS: dict[Size, int] = {"quick": 1, "default": 5, "full": 5}
 CASE, IMPORT = "import engine / import jax", "seconds of processor time"
 WITHIN = Target(bound="at most", value=1.05)
-_sample = sampler(14)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Import in a fresh process each time, after one that may write bytecode."""
     if contestant in PACKAGES:
         package = PACKAGES[contestant]
         taken = [_processor_seconds(package) for _ in range(1 + IMPORTS[size])]
-        yield _sample(CASE, IMPORT, "seconds", statistics.median(taken[1:]))
+        yield CASE, IMPORT, "seconds", statistics.median(taken[1:])
 
 
 def _processor_seconds(package: str) -> float:
@@ -41,8 +40,8 @@ def _processor_seconds(package: str) -> float:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare the two imports."""
-    for case in pool.cases(14, IMPORT):
-        yield pool.ratio(14, case, IMPORT, "simplified", "jax-simplified", WITHIN)
+    for case in pool.cases(IMPORT):
+        yield pool.ratio(case, IMPORT, "simplified", "jax-simplified", WITHIN)
 
 
 ROW = Row(14, "import of the engine", measure, judge)

@@ -12,17 +12,16 @@ import numpy as np
 
 from parity_tests.bench.contestants import SAME_MODE, jit
 from parity_tests.bench.measuring import seconds
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.observe import memory
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 PROGRAMS: dict[Size, int] = {"quick": 10, "default": 250, "full": 1000}
 RESIDENT = "resident bytes of the process"
 WITHIN = Target(bound="at most", value=1.05)
-_sample = sampler(11)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Compile and keep programs of two captured arrays each.
 
     Yields nothing for the manual way, and where the system does not tell.
@@ -40,7 +39,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         seconds(compile_another)
     gc.collect()
     if resident := memory.resident():
-        yield _sample(f"{len(kept):,} programs", RESIDENT, "bytes", resident)
+        yield f"{len(kept):,} programs", RESIDENT, "bytes", resident
 
 
 def _program(number: int) -> Callable[[Any], Any]:
@@ -50,9 +49,9 @@ def _program(number: int) -> Callable[[Any], Any]:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare with stock JAX in the same mode."""
-    for case in pool.cases(11, RESIDENT):
+    for case in pool.cases(RESIDENT):
         for ours, stock in SAME_MODE:
-            yield pool.ratio(11, case, RESIDENT, ours, stock, WITHIN)
+            yield pool.ratio(case, RESIDENT, ours, stock, WITHIN)
 
 
 ROW = Row(11, "memory of many programs", measure, judge, process="alone")

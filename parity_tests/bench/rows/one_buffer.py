@@ -11,10 +11,10 @@ import numpy as np
 from jax import lax
 
 from parity_tests.bench.contestants import bind
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.rows.steady_call import constants
 from parity_tests.observe import device_buffers, optimised_hlo, stablehlo
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 ELEMENTS: dict[Size, int] = {"quick": 256, "default": 2**18, "full": 2**24}
 CONST_ARGS, BYTES, INLINED = (
@@ -24,21 +24,20 @@ CONST_ARGS, BYTES, INLINED = (
 )
 EXECUTABLES = "3 executables, a jax.Array and a NumPy array"
 ONE = Target(bound="exactly", value=1)
-_sample = sampler(3)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Count const args of programs that use one array often, and buffers of three executables."""
     x = np.ones(16, np.float32)
     [table] = constants(1)
     for case, fun in _USES.items():
         bound = bind(contestant, fun, [table], (x,))
         module = stablehlo.count(bound.jitted.lower(*bound.args).compiler_ir(), embed_threshold=32)
-        yield _sample(case, CONST_ARGS, "count", module.const_args)
+        yield case, CONST_ARGS, "count", module.const_args
     yield from _buffers(contestant, ELEMENTS[size])
 
 
-def _buffers(contestant: Contestant, elements: int) -> Iterator[Sample]:
+def _buffers(contestant: Contestant, elements: int) -> Iterator[Measured]:
     before = device_buffers.alive()
     random = np.random.default_rng(0)
     arrays = [jax.device_put(random.random(elements, np.float32)), unaligned(random, elements)]
@@ -57,9 +56,9 @@ def _buffers(contestant: Contestant, elements: int) -> Iterator[Sample]:
         kept.append((bound, result))
     results = [result for _, result in kept]
     due = device_buffers.due_to_constants(before, results, arrays)
-    yield _sample(EXECUTABLES, BYTES, "bytes", due)
-    yield _sample(EXECUTABLES, INLINED, "bytes", inlined)
-    yield _sample(EXECUTABLES, "bytes of the unique arrays", "bytes", 2 * 4 * elements)
+    yield EXECUTABLES, BYTES, "bytes", due
+    yield EXECUTABLES, INLINED, "bytes", inlined
+    yield EXECUTABLES, "bytes of the unique arrays", "bytes", 2 * 4 * elements
 
 
 def unaligned(random: np.random.Generator, elements: int) -> np.ndarray:
@@ -98,18 +97,18 @@ _USES = {
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Hold const args to the number of arrays, and buffers to the bytes of the arrays."""
     for case in _USES:
-        of_stock = pool.of(3, case, CONST_ARGS, "jax-simplified").max()
+        of_stock = pool.of(case, CONST_ARGS, "jax-simplified").max()
         note = f"jax-simplified: {of_stock:g}"
-        yield pool.count(3, case, CONST_ARGS, "simplified", ONE, note)
-    unique = pool.of(3, EXECUTABLES, "bytes of the unique arrays", "simplified").max()
+        yield pool.count(case, CONST_ARGS, "simplified", ONE, note)
+    unique = pool.of(EXECUTABLES, "bytes of the unique arrays", "simplified").max()
     exactly = Target(bound="exactly", value=float(unique))
     nothing = Target(bound="exactly", value=0)
-    yield pool.count(3, EXECUTABLES, BYTES, "simplified", exactly)
-    yield pool.count(3, EXECUTABLES, INLINED, "simplified", nothing)
+    yield pool.count(EXECUTABLES, BYTES, "simplified", exactly)
+    yield pool.count(EXECUTABLES, INLINED, "simplified", nothing)
     others: tuple[Contestant, ...] = ("jax-simplified", "legacy", "jax-legacy")
     for other in others:
-        yield pool.count(3, EXECUTABLES, BYTES, other)
-        yield pool.count(3, EXECUTABLES, INLINED, other)
+        yield pool.count(EXECUTABLES, BYTES, other)
+        yield pool.count(EXECUTABLES, INLINED, other)
 
 
 ROW = Row(3, "one const arg and one buffer for each array", measure, judge)

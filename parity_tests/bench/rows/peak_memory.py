@@ -10,9 +10,9 @@ import jax
 import numpy as np
 
 from parity_tests.bench.contestants import bind
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.observe import memory
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 from reports.views.figures import humanise_bytes
 
 WIDTH: dict[Size, int] = {"quick": 64, "default": 4096, "full": 4096}  # 64 MiB
@@ -20,10 +20,9 @@ SMALL = 32
 PEAK = "peak bytes of trace, lower and compile"
 WITHIN = Target(bound="at most", value=1.1)
 LESS = Target(bound="below", value=1.0)
-_sample = sampler(6)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Measure the first large program of a process: a second would reuse memory of the first.
 
     A small program goes before it: XLA loads some 40 MiB for the first program of a process, and in
@@ -32,7 +31,7 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
     _stage(contestant, SMALL)
     nbytes, peak = _stage(contestant, WIDTH[size])
     if peak is not None:
-        yield _sample(f"a constant of {humanise_bytes(nbytes)}", PEAK, "bytes", peak)
+        yield f"a constant of {humanise_bytes(nbytes)}", PEAK, "bytes", peak
 
 
 def _stage(contestant: Contestant, width: int) -> tuple[int, int | None]:
@@ -56,7 +55,7 @@ def _product(constants: Sequence[Any], x: Any) -> Any:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare with stock JAX in the same mode, and with the manual way."""
-    for case in pool.cases(6, PEAK):
+    for case in pool.cases(PEAK):
         yield _line(pool, case, "simplified", "jax-simplified", WITHIN)
         yield _line(pool, case, "legacy", "jax-legacy", LESS)
         yield _line(pool, case, "simplified", "manual", None)
@@ -66,11 +65,11 @@ def _line(
     pool: Pool, case: str, contestant: Contestant, against: Contestant, target: Target | None
 ) -> BenchLine:
     """Compare two peaks; a peak of zero bytes has no ratio and meets no target."""
-    if min(pool.of(6, case, PEAK, each).min() for each in (contestant, against)) > 0:
-        return pool.ratio(6, case, PEAK, contestant, against, target)
-    other = humanise_bytes(int(pool.of(6, case, PEAK, against).max()))
+    if min(pool.of(case, PEAK, each).min() for each in (contestant, against)) > 0:
+        return pool.ratio(case, PEAK, contestant, against, target)
+    other = humanise_bytes(int(pool.of(case, PEAK, against).max()))
     note = f"{against}: {other}; a peak within what was resident before has no ratio"
-    return pool.count(6, case, PEAK, contestant, note=note)
+    return pool.count(case, PEAK, contestant, note=note)
 
 
 ROW = Row(6, "peak host memory", measure, judge, process="alone")

@@ -12,8 +12,8 @@ import numpy as np
 
 from parity_tests.bench.contestants import Bound, bind
 from parity_tests.bench.measuring import seconds, seconds_per_call
-from parity_tests.bench.pool import Pool, Row, Size, sampler
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from parity_tests.bench.pool import Measured, Pool, Row, Size
+from reports.rows.bench import BenchLine, Contestant, Target
 
 # XLA folds in jax-legacy: for 290 s with 1,024 columns (4 MiB), and for seconds with 256.
 COLUMNS: dict[Size, int] = {"quick": 112, "default": 256, "full": 1024}
@@ -26,10 +26,9 @@ COMPILES_WITHIN = Target(bound="at most", value=1.5)
 RUNS_WITHIN = Target(bound="at most", value=1.2)
 STOCK: tuple[Contestant, ...] = ("jax-legacy", "jax-simplified")
 Shape = tuple[int, ...]
-_sample = sampler(7)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Compile and call the programs of the preamble; `simplified` does so with `"auto"`.
 
     A preamble runs at the first call: its result comes after compiling, the preamble and the call.
@@ -45,19 +44,19 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         call = functools.partial(compiled[0], *args)
         jax.block_until_ready(call())
     case = f"cumsum, sort, c.T @ c: {COLUMNS[size]:,} columns"
-    yield _sample(case, COMPILE, "seconds", taken)
+    yield case, COMPILE, "seconds", taken
     called = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
-    yield _sample(case, CALL, "seconds", called)
+    yield case, CALL, "seconds", called
     programs = PROGRAMS[:2] if size == "quick" else PROGRAMS
     together = 0.0
     for fun, table, argument in programs:
         bound = _bound(contestant, fun, table, argument)
         taken = seconds(functools.partial(_finish, bound))
         together += taken
-        yield _sample(fun.__name__, FIRST, "seconds", taken)
+        yield fun.__name__, FIRST, "seconds", taken
         called = seconds_per_call(bound, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
-        yield _sample(fun.__name__, CALL, "seconds", called)
-    yield _sample(f"{len(programs)} programs together", FIRST, "seconds", together)
+        yield fun.__name__, CALL, "seconds", called
+    yield f"{len(programs)} programs together", FIRST, "seconds", together
 
 
 def _finish(bound: Bound) -> None:
@@ -167,16 +166,16 @@ def judge(pool: Pool) -> Iterable[BenchLine]:
 
     Of the ten programs both are compared with the better of stock JAX's modes in each.
     """
-    for case in pool.cases(7, COMPILE):
-        yield pool.ratio(7, case, COMPILE, "simplified", "jax-simplified", COMPILES_WITHIN)
-        yield pool.ratio(7, case, COMPILE, "simplified", "jax-legacy")
-        yield pool.ratio(7, case, CALL, "simplified", "jax-legacy", RUNS_WITHIN)
-        yield pool.ratio(7, case, CALL, "simplified", "jax-simplified")
+    for case in pool.cases(COMPILE):
+        yield pool.ratio(case, COMPILE, "simplified", "jax-simplified", COMPILES_WITHIN)
+        yield pool.ratio(case, COMPILE, "simplified", "jax-legacy")
+        yield pool.ratio(case, CALL, "simplified", "jax-legacy", RUNS_WITHIN)
+        yield pool.ratio(case, CALL, "simplified", "jax-simplified")
     for what in (FIRST, CALL):
-        for case in (each for each in pool.cases(7, what) if each not in pool.cases(7, COMPILE)):
-            medians = {each: float(np.median(pool.of(7, case, what, each))) for each in STOCK}
+        for case in (each for each in pool.cases(what) if each not in pool.cases(COMPILE)):
+            medians = {each: float(np.median(pool.of(case, what, each))) for each in STOCK}
             better = min(STOCK, key=medians.__getitem__)
-            yield pool.ratio(7, case, what, "simplified", better, RUNS_WITHIN)
+            yield pool.ratio(case, what, "simplified", better, RUNS_WITHIN)
 
 
 ROW = Row(7, "the constant preamble", measure, judge)

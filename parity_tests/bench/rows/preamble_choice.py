@@ -13,11 +13,11 @@ import numpy as np
 from parity_tests import targets
 from parity_tests.bench.contestants import bind, jit
 from parity_tests.bench.measuring import seconds_in_turns
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.rows.compile_time import PROGRAMS
 from parity_tests.bench.rows.preamble import BLOCK_SECONDS, BLOCKS, CALL, options
 from parity_tests.observe import device_buffers
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 OFF, AUTO = "programs of the corpus, off", "programs of the corpus, auto"
 CHANGED = "programs that are changed"
@@ -32,10 +32,9 @@ EDGES = ("picks of a product", "logarithm of a prior")
 PICKS, PRODUCT, PRIOR = 500, 96, 512
 NOT_SLOWER = Target(bound="at most", value=1.05)
 NOTHING = Target(bound="exactly", value=0)
-_sample = sampler(8)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Call programs of the corpus with `"off"` and `"auto"`, which should be the same programs.
 
     Then call programs at the edge of being worth a preamble, and count the bytes that the results
@@ -52,8 +51,8 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         calls: list[Any] = [functools.partial(each, *args, **kwargs) for each in jitted]
         seconds_of += _called_in_turns(calls, size, BLOCK_SECONDS / 4)
     for case, taken in zip((OFF, AUTO), seconds_of.tolist(), strict=True):
-        yield _sample(case, CALL, "seconds", taken)
-    yield _sample(AUTO, CHANGED, "count", changed)
+        yield case, CALL, "seconds", taken
+    yield AUTO, CHANGED, "count", changed
     programs = ((_pick, (PRODUCT, PRODUCT), 16), (_add_prior, (1,), (PRIOR, PRIOR)))
     for case, (fun, shape, of_argument) in zip(EDGES, programs, strict=True):
         captured = jax.device_put(np.random.default_rng(0).random(shape, np.float32))
@@ -65,10 +64,10 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         for p, taken in zip(
             ("off", "auto"), _called_in_turns(calls, size, BLOCK_SECONDS), strict=True
         ):
-            yield _sample(f"{case}, {p}", CALL, "seconds", taken)
+            yield f"{case}, {p}", CALL, "seconds", taken
     for case, columns in GROWS.items():
         off, auto = (_bytes_held(contestant, columns, p) for p in ("off", "auto"))
-        yield _sample(case, EXTRA, "bytes", max(0, auto - off))
+        yield case, EXTRA, "bytes", max(0, auto - off)
 
 
 def _called_in_turns(
@@ -107,13 +106,13 @@ def _grow(constants: Sequence[Any], x: Any) -> Any:
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare `"auto"` with `"off"`, and the bytes that it keeps with its budget."""
     budget = Target(bound="at most", value=float(_budget()))
-    yield pool.between(8, (OFF, AUTO), CALL, "simplified", NOT_SLOWER)
-    yield pool.count(8, AUTO, CHANGED, "simplified", NOTHING)
+    yield pool.between((OFF, AUTO), CALL, "simplified", NOT_SLOWER)
+    yield pool.count(AUTO, CHANGED, "simplified", NOTHING)
     for case in EDGES:
         cases = f"{case}, off", f"{case}, auto"
-        yield pool.between(8, cases, CALL, "simplified", NOT_SLOWER)
+        yield pool.between(cases, CALL, "simplified", NOT_SLOWER)
     for case in GROWS:
-        yield pool.count(8, case, EXTRA, "simplified", budget)
+        yield pool.count(case, EXTRA, "simplified", budget)
 
 
 def _budget() -> int:

@@ -12,9 +12,9 @@ import numpy as np
 
 from parity_tests.bench.contestants import jit
 from parity_tests.bench.measuring import seconds_in_turns
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.program import Mark, Program
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 ELEMENTS: dict[Size, int] = {"quick": 64, "default": 2**16, "full": 2**20}
 SAMPLES: dict[Size, int] = {"quick": 1, "default": 5, "full": 5}
@@ -23,10 +23,9 @@ CALL, INLINED = "seconds of a call", "arrays that are inlined"
 NOT_SLOWER = Target(bound="at most", value=1.05)
 ONE = Target(bound="exactly", value=1)  # XLA gains by knowing the decay, not the table
 _COMPILE_FACTOR = 10.0  # XLA takes long to fold
-_sample = sampler(9)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Let `tune` propose a policy, and call the program with it and without it."""
     if contestant != "simplified":
         return
@@ -53,15 +52,15 @@ def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
         jax.block_until_ready(calls[-1]())
     taken = seconds_in_turns(calls, blocks=9, block_seconds=0.01)
     for case, of_case in zip((HOISTED, PROPOSED), taken, strict=True):
-        yield _sample(case, CALL, "seconds", of_case)
+        yield case, CALL, "seconds", of_case
     inlined = sum(answer == "inline" for answer in proposal.values())
-    yield _sample(PROPOSED, INLINED, "count", inlined)
+    yield PROPOSED, INLINED, "count", inlined
 
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare the proposed policy with none."""
-    yield pool.between(9, (HOISTED, PROPOSED), CALL, "simplified", NOT_SLOWER)
-    yield pool.count(9, PROPOSED, INLINED, "simplified", ONE, note="of 2")
+    yield pool.between((HOISTED, PROPOSED), CALL, "simplified", NOT_SLOWER)
+    yield pool.count(PROPOSED, INLINED, "simplified", ONE, note="of 2")
 
 
 ROW = Row(9, "a policy that is proposed", measure, judge)

@@ -11,8 +11,8 @@ import numpy as np
 
 from parity_tests.bench.contestants import SAME_MODE, bind, jit
 from parity_tests.bench.measuring import python_frames, seconds_per_call
-from parity_tests.bench.pool import Pool, Row, Size, sampler
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from parity_tests.bench.pool import Measured, Pool, Row, Size
+from reports.rows.bench import BenchLine, Contestant, Target
 
 CONSTANTS: dict[Size, Sequence[int]] = {
     "quick": (0, 3),
@@ -24,20 +24,19 @@ BLOCK_SECONDS = 0.005
 CALL, FRAMES = "seconds of a call", "Python frames"
 WITHIN = Target(bound="at most", value=1.05)
 NONE = Target(bound="exactly", value=0)
-_sample = sampler(1)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Time calls by the number of constants, and count the frames of a second call."""
     for count in CONSTANTS[size]:
         bound = bind(contestant, _add_all, constants(count), (_argument(),))
         call = functools.partial(bound.jitted, *bound.args)
         jax.block_until_ready(call())
         taken = seconds_per_call(call, blocks=BLOCKS[size], block_seconds=BLOCK_SECONDS)
-        yield _sample(f"{count} const args", CALL, "seconds", taken)
+        yield f"{count} const args", CALL, "seconds", taken
     if contestant != "manual":
         for case, frames in _frames(contestant):
-            yield _sample(case, FRAMES, "count", frames)
+            yield case, FRAMES, "count", frames
 
 
 def constants(count: int) -> list[jax.Array]:
@@ -97,15 +96,15 @@ def _second(call: functools.partial[Any]) -> int:
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare each side with stock JAX in the same mode, and with the manual way."""
-    for case in pool.cases(1, CALL):
+    for case in pool.cases(CALL):
         for ours, stock in SAME_MODE:
-            yield pool.ratio(1, case, CALL, ours, stock, WITHIN)
-        yield pool.ratio(1, case, CALL, "simplified", "manual")
-    for case in pool.cases(1, FRAMES):
+            yield pool.ratio(case, CALL, ours, stock, WITHIN)
+        yield pool.ratio(case, CALL, "simplified", "manual")
+    for case in pool.cases(FRAMES):
         for ours, stock in SAME_MODE:
-            of_stock = pool.of(1, case, FRAMES, stock).max()
+            of_stock = pool.of(case, FRAMES, stock).max()
             note = f"{stock}: {of_stock:g}"
-            yield pool.count(1, case, FRAMES, ours, NONE, note)
+            yield pool.count(case, FRAMES, ours, NONE, note)
 
 
 ROW = Row(1, "steady call", measure, judge)

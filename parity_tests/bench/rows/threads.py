@@ -13,25 +13,24 @@ import jax
 import jax.numpy as jnp
 
 from parity_tests.bench.contestants import SAME_MODE, bind
-from parity_tests.bench.pool import Pool, Row, Size, sampler
+from parity_tests.bench.pool import Measured, Pool, Row, Size
 from parity_tests.bench.stepping import wait
-from reports.rows.bench import BenchLine, Contestant, Sample, Target
+from reports.rows.bench import BenchLine, Contestant, Target
 
 THREADS, ARRAYS, LENGTH = 16, 4, 64
 BLOCK_SECONDS: dict[Size, float] = {"quick": 0.05, "default": 0.5, "full": 0.5}
 BLOCKS: dict[Size, int] = {"quick": 1, "default": 5, "full": 5}
 CALL = "seconds of a call"
 WITHIN = Target(bound="at most", value=1.05)
-_sample = sampler(12)
 
 
-def measure(contestant: Contestant, size: Size) -> Iterator[Sample]:
+def measure(contestant: Contestant, size: Size) -> Iterator[Measured]:
     """Time blocks in which all threads call."""
     calls = [_call(contestant, number) for number in range(THREADS)]
     for each in calls:
         jax.block_until_ready(each())
     taken = [_seconds_of_a_call(calls, BLOCK_SECONDS[size]) for _ in range(BLOCKS[size])]
-    yield _sample(f"{THREADS} threads", CALL, "seconds", statistics.median(taken))
+    yield f"{THREADS} threads", CALL, "seconds", statistics.median(taken)
 
 
 def _call(contestant: Contestant, number: int) -> Callable[[], Any]:
@@ -72,10 +71,10 @@ def _seconds_of_a_call(calls: Sequence[Callable[[], Any]], block_seconds: float)
 
 def judge(pool: Pool) -> Iterable[BenchLine]:
     """Compare with stock JAX in the same mode, and with the manual way."""
-    for case in pool.cases(12, CALL):
+    for case in pool.cases(CALL):
         for ours, stock in SAME_MODE:
-            yield pool.ratio(12, case, CALL, ours, stock, WITHIN)
-        yield pool.ratio(12, case, CALL, "simplified", "manual")
+            yield pool.ratio(case, CALL, ours, stock, WITHIN)
+        yield pool.ratio(case, CALL, "simplified", "manual")
 
 
 ROW = Row(12, "calls of many threads", measure, judge, process="all cores")

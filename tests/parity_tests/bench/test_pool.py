@@ -10,7 +10,7 @@ WITHIN = Target(bound="at most", value=1.05)
 
 def pool_of(**seconds):
     """A pool with a quantity on each contestant, one sample for each of its processes."""
-    pool = Pool()
+    pool = Pool(1)
     for contestant, values in seconds.items():
         for value in values:
             sample = Sample(row=1, case="call", what="seconds", unit="seconds", value=value)
@@ -20,7 +20,7 @@ def pool_of(**seconds):
 
 def ratio(target, **seconds):
     ours, stock = (name.replace("_", "-") for name in seconds)
-    return pool_of(**seconds).ratio(1, "call", "seconds", ours, stock, target)
+    return pool_of(**seconds).ratio("call", "seconds", ours, stock, target)
 
 
 @pytest.mark.parametrize(
@@ -82,38 +82,38 @@ def test_too_few_processes_have_no_interval_and_meet_nothing():
 
 @pytest.mark.parametrize(("power", "expected"), [(1.0, "met"), (2.0, "missed")])
 def test_growth_is_the_exponent(power, expected):
-    pool = Pool()
+    pool = Pool(2)
     for size in (100, 1000):
         sample = Sample(row=2, case=str(size), what="s", unit="seconds", value=size**power)
         for _ in range(8):
             pool.add("legacy", [sample])
     sizes = (("100", 100), ("1000", 1000))
-    line = pool.growth(2, sizes, "growth", "s", "legacy", Target(bound="at most", value=1.1))
+    line = pool.growth(sizes, "growth", "s", "legacy", Target(bound="at most", value=1.1))
     assert line.value == pytest.approx(power)
     assert line.outcome == expected
 
 
 def test_a_count_that_differs_between_processes_is_said_and_not_met():
-    pool = Pool()
+    pool = Pool(3)
     for value in (1, 1, 2):
         sample = Sample(row=3, case="f", what="const args", unit="count", value=value)
         pool.add("simplified", [sample])
-    line = pool.count(3, "f", "const args", "simplified", Target(bound="exactly", value=1))
+    line = pool.count("f", "const args", "simplified", Target(bound="exactly", value=1))
     assert (line.value, line.outcome) == (2, "missed")
     assert line.note == "1 to 2 over the processes"
 
 
 def test_a_contestant_that_was_not_measured_is_an_error():
     with pytest.raises(KeyError):
-        pool_of(legacy=[1.0]).ratio(1, "call", "seconds", "legacy", "jax-legacy")
+        pool_of(legacy=[1.0]).ratio("call", "seconds", "legacy", "jax-legacy")
 
 
 def test_cases_of_one_process_are_compared_with_each_other():
-    pool = Pool()
+    pool = Pool(8)
     for speed in (1.0, 2.0, 5.0, 1.1, 3.0, 8.0, 1.3, 4.0):
         for case, seconds in (("off", speed), ("auto", speed * 1.01)):
             sample = Sample(row=8, case=case, what="call", unit="seconds", value=seconds)
             pool.add("simplified", [sample])
-    line = pool.between(8, ("off", "auto"), "call", "simplified", WITHIN)
+    line = pool.between(("off", "auto"), "call", "simplified", WITHIN)
     assert (line.case, line.outcome) == ("auto / off", "met")
     assert line.value == pytest.approx(1.01)

@@ -26,18 +26,19 @@ pytestmark = pytest.mark.deep
 
 
 @pytest.fixture(scope="module")
-def pool():
+def pools():
     """Every row once on each contestant; in one process each, as memory is not looked at here."""
-    found = Pool()
+    found = {number: Pool(number) for number in ROWS}
     turns = [BenchTurn(contestant=each, rows=tuple(ROWS), size="quick") for each in CONTESTANTS]
     for contestant, taken in zip(CONTESTANTS, runner.ask_for(turns), strict=True):
-        found.add(contestant, taken.samples)
+        for pool in found.values():
+            pool.add(contestant, taken.samples)
     return found
 
 
 @pytest.fixture(scope="module")
-def lines(pool):
-    return [line for row in ROWS.values() for line in row.judge(pool)]
+def lines(pools):
+    return [line for number, row in ROWS.items() for line in row.judge(pools[number])]
 
 
 def figures(lines, row, what):
@@ -58,12 +59,12 @@ def test_a_second_call_enters_no_python(lines):
     assert notes == ["jax-legacy: 1", "jax-simplified: 1"]
 
 
-def test_one_array_is_one_const_arg_and_stock_jax_passes_more(lines, pool):
+def test_one_array_is_one_const_arg_and_stock_jax_passes_more(lines, pools):
     found = figures(lines, 3, one_buffer.CONST_ARGS)
     assert len(found) == 3
     assert set(found.values()) == {(1, "met")}
     stock = [
-        pool.of(3, case, one_buffer.CONST_ARGS, "jax-simplified").tolist() for case, _ in found
+        pools[3].of(case, one_buffer.CONST_ARGS, "jax-simplified").tolist() for case, _ in found
     ]
     assert stock == [[2], [2], [3]]
 
@@ -79,14 +80,14 @@ def test_three_executables_share_the_buffers(lines):
     assert inlined[case, "legacy"] == inlined[case, "jax-legacy"] == (3 * unique, None)
 
 
-def test_closures_over_other_values_compile_once(lines, pool):
+def test_closures_over_other_values_compile_once(lines, pools):
     found = figures(lines, 5, closures.COMPILATIONS)
     assert len(found) == 2
     assert set(found.values()) == {(1, "met")}
     every = closures.CLOSURES["quick"]
     for case, _ in found:
         counts = {
-            each: pool.of(5, case, closures.COMPILATIONS, each).tolist() for each in CONTESTANTS
+            each: pools[5].of(case, closures.COMPILATIONS, each).tolist() for each in CONTESTANTS
         }
         assert counts == {
             "legacy": [every],
@@ -97,13 +98,13 @@ def test_closures_over_other_values_compile_once(lines, pool):
         }
 
 
-def test_another_process_finds_its_closures_in_a_persistent_cache(lines, pool):
+def test_another_process_finds_its_closures_in_a_persistent_cache(lines, pools):
     found = figures(lines, 5, closures.MISSES)
     assert len(found) == 2
     assert set(found.values()) == {(0, "met")}
     every = closures.CLOSURES["quick"]
     for case, _ in found:
-        misses = {each: pool.of(5, case, closures.MISSES, each).tolist() for each in CONTESTANTS}
+        misses = {each: pools[5].of(case, closures.MISSES, each).tolist() for each in CONTESTANTS}
         inlined, hoisted = [every], [0]
         assert misses == {
             "legacy": inlined,
@@ -156,12 +157,12 @@ TIMES_OF_ALL = (
 )
 
 
-def test_times_are_positive_and_peaks_are_there(pool):
+def test_times_are_positive_and_peaks_are_there(pools):
     for contestant in CONTESTANTS:
         for row, what in TIMES_OF_ALL:
-            for case in pool.cases(row, what):
-                assert pool.of(row, case, what, contestant).min() > 0
-    [case] = pool.cases(6, peak_memory.PEAK)
+            for case in pools[row].cases(what):
+                assert pools[row].of(case, what, contestant).min() > 0
+    [case] = pools[6].cases(peak_memory.PEAK)
     assert case == "a constant of 16.0 KiB"
 
 
@@ -173,7 +174,7 @@ def test_the_programs_have_as_many_equations_and_constants_as_they_say():
 
 
 def test_a_peak_of_nothing_meets_no_target():
-    found = Pool()
+    found = Pool(6)
     for contestant in CONTESTANTS:
         for value in (0.0, *[4096.0] * 7):
             sample = Sample(row=6, case="c", what=peak_memory.PEAK, unit="bytes", value=value)
