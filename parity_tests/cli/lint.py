@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from parity_tests.lint.records import Confidence, Result
-    from reports.rows.lint import LintConfidence
 
 
 class AtLeast(StrEnum):
@@ -141,7 +140,7 @@ def lint(
     if result.left:  # a report without these files would say that they are clean
         interrupted(context, f"; {counted(result.left, 'file')} not linted")
         return
-    texts = {"sarif": _sarif, "json": _json}
+    texts: dict[str, Callable[[Result], str | bytes]] = {"sarif": _sarif, "json": _json}
     write_texts(context, console, requests, lambda each: texts[each.format](result))
     context.obj.code = max(context.obj.code, _exit(result, exit_zero=exit_zero))
 
@@ -242,37 +241,36 @@ def _sarif(result: Result) -> str:
     return sarif.render(version(), rules, findings, failures)
 
 
-def _json(result: Result) -> str | bytes:
-    import reports
+def _json(result: Result) -> bytes:
+    from parity_tests.cli.report_option import as_json
     from parity_tests.observe.environment import version
-    from reports.rows.lint import LintFinding, LintReport, LintUnread
     from reports.rows.row import spelled_out
 
-    report = LintReport(
-        constparity=version(),
-        files=len(result.files),
-        findings=tuple(
-            LintFinding(
-                code=each.code,
-                file=spelled_out(str(each.file)),
-                line=each.match.place.line,
-                column=each.match.place.column,
-                message=each.match.message,
-                confidence=_name(each.match.confidence),
-                is_fixable=bool(each.match.edits),
-            )
-            for each in result.findings
-        ),
-        unread=tuple(
-            LintUnread(
-                file=spelled_out(str(each.file)), reason=each.reason, is_failure=each.is_failure
-            )
-            for each in result.unread
-        ),
+    findings = [
+        {
+            "code": each.code,
+            "file": spelled_out(str(each.file)),
+            "line": each.match.place.line,
+            "column": each.match.place.column,
+            "message": each.match.message,
+            "confidence": _name(each.match.confidence),
+            "is_fixable": bool(each.match.edits),
+        }
+        for each in result.findings
+    ]
+    unread = [
+        {
+            "file": spelled_out(str(each.file)),
+            "reason": each.reason,
+            "is_failure": each.is_failure,
+        }
+        for each in result.unread
+    ]
+    files = len(result.files)
+    return as_json(
+        {"constparity": version(), "files": files, "findings": findings, "unread": unread}
     )
-    return reports.render_report("json", report)
 
 
-def _name(confidence: Confidence) -> LintConfidence:
-    names: tuple[LintConfidence, ...] = ("low", "medium", "high")
-    return names[confidence - 1]
+def _name(confidence: Confidence) -> str:
+    return confidence.name.lower()

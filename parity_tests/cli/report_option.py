@@ -134,10 +134,14 @@ def write_data(
     context: typer.Context, console: Console, requests: Sequence[ReportRequest], result: object
 ) -> None:
     """Write a result that is no row as JSON: records by their fields."""
+    write_texts(context, console, requests, lambda request: as_json(result))
+
+
+def as_json(result: object) -> bytes:
+    """Return a result as the text of a JSON file."""
     import pydantic_core
 
-    content = pydantic_core.to_json(result, indent=1, inf_nan_mode="strings") + b"\n"
-    write_texts(context, console, requests, lambda request: content)
+    return pydantic_core.to_json(result, indent=1, inf_nan_mode="strings") + b"\n"
 
 
 def _shown(context: typer.Context, what: str) -> contextlib.AbstractContextManager[object]:

@@ -10,7 +10,6 @@ import pytest
 from parity_tests.diagnosis.diagnose import Diagnoses
 from reports import documents, kinds, render_report
 from reports.document import Document
-from reports.rows.lint import LintReport
 from reports.rows.row import Row
 
 
@@ -57,15 +56,8 @@ def test_each_kind_finds_the_file_of_its_name(campaigns):
     assert documents.document(suite).answer.startswith("legacy and simplified differ in 2 programs")
 
 
-@pytest.mark.parametrize(
-    "found",
-    [
-        LintReport(constparity="0.1.0", files=0, findings=(), unread=()),
-        Diagnoses(interpreters=()),
-    ],
-    ids=["lint", "doctor"],
-)
-def test_what_lint_and_doctor_find_has_json_alone(found):
+def test_what_doctor_finds_has_json_alone():
+    found = Diagnoses(interpreters=())
     assert kinds.kind_of(found) not in kinds.KINDS
     assert kinds.kind_of(found).formats == ("json",)
     assert "schema_version" not in type(found).model_fields
