@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from parity_tests.jobs.ci_systems import System
-    from parity_tests.jobs.facts import Facts
+    from parity_tests.jobs.facts import Facts, System
     from parity_tests.jobs.proposals import Change, Kept
 
 
@@ -102,7 +101,7 @@ def init(
 
 
 def _checked(named: Sequence[str]) -> tuple[System, ...]:
-    from parity_tests.jobs.ci_systems import SYSTEMS
+    from parity_tests.jobs.facts import SYSTEMS
 
     for name in named:
         if name not in SYSTEMS:

@@ -8,16 +8,20 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from packaging.specifiers import SpecifierSet
 
 from parity_tests.environments.find_python import KNOWN, NEWEST_MINOR, NoPythonError, minors_for
 from parity_tests.jobs import ProjectError
-from parity_tests.jobs.ci_systems import System, default_branch, git, systems
 from parity_tests.jobs.declared import declared, pytest_arguments
 from parity_tests.jobs.origin import Origin
 from parity_tests.marked_programs import files_with_programs
+from parity_tests.processes.git import git
 from parity_tests.processes.side_environment import refusal_of
+
+System = Literal["github", "gitlab"]
+SYSTEMS: dict[System, str] = {"github": ".github", "gitlab": ".gitlab-ci.yml"}  # and their files
 
 _OLDEST_MINOR = 11  # of constparity itself
 
@@ -170,7 +174,7 @@ def facts(folder: Path, origin: Origin, wanted: tuple[System, ...] = ()) -> Fact
             f"{folder} has neither tests nor a function that is marked with @parity_tests.program: "
             "mark one, or name the folder of the project"
         )
-    branch, of_branch = default_branch(folder)
+    branch, of_branch = _default_branch(folder)
     findings = [
         Fact("CI", ", ".join(chosen), of_systems),
         Fact("branch", branch, of_branch),
@@ -207,13 +211,33 @@ def chosen_systems(folder: Path, wanted: tuple[System, ...]) -> tuple[tuple[Syst
     """
     if wanted:
         return wanted, "--ci"
-    found, source = systems(folder)
-    if not found:
+    if there := {system: file for system, file in SYSTEMS.items() if (folder / file).exists()}:
+        return tuple(there), ", ".join(there.values())
+    remotes = git(folder, "remote", "--verbose") or ""
+    hosts = tuple(system for system in SYSTEMS if f"{system}." in remotes)
+    if not hosts:
         raise ProjectError(
             f"{folder} has neither .github nor .gitlab-ci.yml, and no git remote names either: "
             "say --ci github or --ci gitlab"
         )
-    return found, source
+    return hosts, "git remote"
+
+
+def _default_branch(folder: Path) -> tuple[str, str]:
+    """Return the branch that the remote calls its main one, and where it was found.
+
+    Without such a remote it is `main` or `master`, else the branch that is checked out.
+    """
+    head = git(folder, "symbolic-ref", "--quiet", "--short", "refs/remotes/origin/HEAD")
+    if head:
+        return head.removeprefix("origin/"), "git: origin/HEAD"
+    branches = (git(folder, "branch", "--all", "--format=%(refname:lstrip=-1)") or "").split()
+    for name in ("main", "master"):
+        if name in branches:
+            return name, "git: a branch of this name"
+    if head := git(folder, "symbolic-ref", "--quiet", "--short", "HEAD"):
+        return head, "git: HEAD"
+    return "main", "assumed: git names no other"
 
 
 def _targets(folder: Path) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from parity_tests.jobs import ProjectError
-from parity_tests.jobs.ci_systems import git
+from parity_tests.processes.git import git
 
 _NAME = "constparity"
 # As git and ssh write a remote without a scheme: git@github.com:owner/name.git
@@ -58,16 +58,16 @@ def _from_checkout(folder: Path, subfolder: str) -> Origin:
     commit = git(folder, "rev-parse", "HEAD")
     if not commit:
         raise _error(f"the folder {folder}, of which git knows no commit")
-    remotes = git(folder, "remote").split()
+    remotes = (git(folder, "remote") or "").split()
     if not remotes:
         raise _error(f"the checkout {folder}, which has no remote")
     remote = "origin" if "origin" in remotes else remotes[0]
     if not git(folder, "branch", "--remotes", "--contains", commit):
         raise _error(f"the checkout {folder}, whose commit {commit[:12]} is on no remote: push it")
-    url = git(folder, "remote", "get-url", remote)
+    url = git(folder, "remote", "get-url", remote) or ""
     if _over_https(url) is None:
         raise _error(f"the checkout {folder}, whose remote {url} is on this machine")
-    below = git(folder / subfolder, "rev-parse", "--show-prefix").rstrip("/")
+    below = (git(folder / subfolder, "rev-parse", "--show-prefix") or "").rstrip("/")
     found = _from_repository(url, {"vcs": "git", "commit_id": commit}, below)
     changed = git(folder, "status", "--porcelain", "--untracked-files=no")
     without = ", without its changes that are not committed" if changed else ""

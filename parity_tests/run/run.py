@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import platform
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,6 +19,7 @@ from parity_tests.evidence.records import log, truth_of
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.timing import growth_of
 from parity_tests.judge.verdict import RowDraft, conclude
+from parity_tests.processes.git import git
 from parity_tests.processes.protocol import Progress
 from parity_tests.run.asking_for_hazards import with_reads_in_calls
 from parity_tests.run.collection import Collected, collect, with_sides_that_run
@@ -248,9 +248,6 @@ def _save(context: Context, result: Campaign, kept: KeptRun | None) -> None:
 
 # The options that figures depend on, beside the variables.
 _SETTINGS = ("steady_calls", "fresh", "reload", "processes")
-_GIT_SECONDS = 20.0
-# A hook of git sets these, and they outrank the folder.
-_OF_HOOKS = frozenset({"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"})
 
 
 @dataclass
@@ -324,26 +321,9 @@ def commit_of(targets: Sequence[str]) -> Commit | None:
     paths = (Path(each.split(":")[0] or ".") for each in targets)
     first = next((each for each in paths if each.exists()), Path())
     folder = first if first.is_dir() else first.parent
-    told = _git(folder, "log", "-1", "--format=%H %cI")
+    told = git(folder, "log", "-1", "--format=%H %cI")
     if not told:
         return None
     commit, date = told.split()
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=no")
+    changed = git(folder, "status", "--porcelain", "--untracked-files=no")
     return Commit(commit, date, is_dirty=changed is None or bool(changed))
-
-
-def _git(folder: Path, *arguments: str) -> str | None:
-    variables = {name: each for name, each in os.environ.items() if name not in _OF_HOOKS}
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_GIT_SECONDS,
-            # Looking at a repository must not write its index.
-            env={**variables, "GIT_OPTIONAL_LOCKS": "0"},
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None

@@ -66,9 +66,12 @@ def test_without_files_git_says_the_system_and_the_branch(plant, git, facts_of):
 
 
 @pytest.mark.parametrize("branch", ["master", "develop"])
-def test_without_a_remote_the_branch_is_the_one_that_is_checked_out(plant, git, facts_of, branch):
+def test_without_a_remote_the_branch_is_the_one_that_is_checked_out(
+    plant, git, facts_of, branch, monkeypatch
+):
     folder = plant({"test_a.py": "", ".github/x": ""})
     git(folder, "init", "--quiet", f"--initial-branch={branch}")
+    monkeypatch.setenv("GIT_DIR", str(folder / "of another hook"))
     assert facts_of(folder).branch == branch  # which has no commit yet
 
 
