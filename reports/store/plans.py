@@ -7,6 +7,7 @@ keeps it, so that a task which was tried twice is written once.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -207,19 +208,7 @@ class PlanWriter:
 
     def _put_task(self, end: TaskEnd) -> None:
         insert(
-            self.connection,
-            "tasks",
-            {
-                "plan": self.plan,
-                "key": end.key,
-                "ended": now(),
-                "machine": spelled_out(end.machine),
-                "versions": spelled_out(end.versions),
-                "seconds": end.seconds,
-                "processor_seconds": end.processor_seconds,
-                "floor_seconds": end.floor_seconds,
-                "lost": spelled_out(end.lost),
-            },
+            self.connection, "tasks", {"plan": self.plan, "ended": now(), **dataclasses.asdict(end)}
         )
 
 
@@ -295,13 +284,13 @@ def insert_plan(connection: sqlite3.Connection, plan: PlanBegin | StoredPlan, st
         connection,
         "plans",
         {
-            "name": spelled_out(plan.name),
+            "name": plan.name,
             "digest": plan.digest,
             "whole": plan.whole,
             "total": plan.total,
             "shard": plan.shard,
             "sides": json.dumps(plan.sides),
-            "spec": spelled_out(plan.spec),
+            "spec": plan.spec,
             "rules": _listed(plan.rules),
             "libraries": json.dumps([each.model_dump() for each in plan.libraries]),
             "started": started,
@@ -342,11 +331,11 @@ def _insert(connection: sqlite3.Connection, begin: PlanBegin) -> int:
                 "plan": plan,
                 "place": each.place,
                 "run": runs[each.environment],
-                "name": spelled_out(each.name),
-                "program": spelled_out(each.text),
-                "target": spelled_out(each.target),
+                "name": each.name,
+                "program": each.text,
+                "target": each.target,
                 "state": state,
-                "why": spelled_out(each.unavailable),
+                "why": each.unavailable,
                 "broken": _listed(broken_without_row(state, rules)),
             },
         )

@@ -83,7 +83,7 @@ def insert_run(connection: sqlite3.Connection, begin: RunBegin) -> int:
             "started": begin.started,
             "schema_version": SCHEMA_VERSION,
             "root": json_file.render_root(root),
-            "machine": spelled_out(begin.machine),
+            "machine": begin.machine,
             "commit_id": commit and commit.id,
             "committed": commit and commit.date,
             "is_dirty": bool(commit and commit.is_dirty),
