@@ -23,6 +23,7 @@ import zipfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from packaging.utils import canonicalize_name
 from pydantic import ValidationError
@@ -73,52 +74,38 @@ class Programs:
     gathered: Gathered
 
 
-@dataclass(frozen=True)
-class _Place:
-    """The folder of a library, named by what it is made of."""
+class _Place(NamedTuple):
+    """The folder of a library, named by what it is made of, and what lies in it."""
 
     folder: Path
+    marker: Path  # written last
+    source: Path  # the source distribution
+    programs: Path  # that the suite compiled
+    results: Path  # the outcomes of the tests, as JUnit XML
+    log: Path  # what pytest printed
 
     @classmethod
-    def of(cls, library: LibrarySpec, folder: Path, jax: str) -> _Place:
-        """Return the folder of a library in `folder`."""
+    def of(cls, library: LibrarySpec, parent: Path, jax: str) -> _Place:
+        """Return the folder of a library in `parent`."""
         what = f"{library.model_dump_json()} {jax} {version()}"
         digest = hashlib.sha256(what.encode()).hexdigest()[:10]
-        return cls(folder / f"{library.name}-{library.version}-{digest}")
+        folder = parent / f"{library.name}-{library.version}-{digest}"
+        return cls(
+            folder,
+            marker=folder / "gathered.json",
+            source=folder / "source",
+            programs=folder / "programs",
+            results=folder / "junit.xml",
+            log=folder / "pytest.log",
+        )
 
-    @property
-    def marker(self) -> Path:
-        """Written last."""
-        return self.folder / "gathered.json"
-
-    @property
     def found(self) -> Programs | None:
-        """The programs; None where they are not all there."""
+        """Return the programs; None where they are not all there."""
         try:
             gathered = Gathered.model_validate_json(self.marker.read_bytes())
         except (FileNotFoundError, ValidationError):
             return None
         return Programs(self.programs, gathered)
-
-    @property
-    def source(self) -> Path:
-        """The source distribution."""
-        return self.folder / "source"
-
-    @property
-    def programs(self) -> Path:
-        """The programs that the suite compiled."""
-        return self.folder / "programs"
-
-    @property
-    def results(self) -> Path:
-        """The outcomes of the tests, as JUnit XML."""
-        return self.folder / "junit.xml"
-
-    @property
-    def log(self) -> Path:
-        """What pytest printed."""
-        return self.folder / "pytest.log"
 
 
 @dataclass(frozen=True)
@@ -181,7 +168,7 @@ def gather(
                     f"which runs its suite in {place.folder}"
                 )
             )
-        if (found := place.found) is not None:
+        if (found := place.found()) is not None:
             return found
         shutil.rmtree(place.folder, ignore_errors=True)
         place.folder.mkdir(parents=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import get_args
 
 from reports.output import sarif
@@ -92,11 +92,7 @@ def findings(campaign: Campaign) -> tuple[Finding, ...]:
 def _merged(group: list[Finding]) -> Finding:
     level = min((each.level for each in group), key=LEVELS.index)
     programs = tuple(dict.fromkeys(name for each in group for name in each.programs))
-    first = group[0]
-    return Finding(
-        first.kind, level, first.file, first.line, first.code, first.what, first.helps, first.bytes,
-        programs,
-    )  # fmt: skip
+    return replace(group[0], level=level, programs=programs)
 
 
 def _of_program(row: ProgramRow) -> Iterator[Finding]:
