@@ -99,6 +99,15 @@ def const_args(lowered: Any) -> tuple[Any, ...]:
     return tuple(attribute(attribute(lowered, "_lowering"), "const_args"))
 
 
+def callbacks_of(lowered: Any) -> tuple[Any, ...]:
+    """Return the functions that a lowered function of stock JAX calls, in the order of its module.
+
+    JAX wraps each of the user's in one of its own. Last comes what else its executable keeps alive.
+    """
+    kept = attribute(attribute(lowered, "_lowering"), "compile_args")
+    return (*kept["host_callbacks"], *kept["keepalive"])
+
+
 def devices_of(lowered: Any) -> tuple[Any, ...]:
     """Return the devices that a lowered function runs on, in order; empty for an abstract mesh."""
     return tuple(attribute(attribute(lowered, "_lowering"), "_device_list") or ())

@@ -57,7 +57,7 @@ def claims_of(before: Observation, after: Observation) -> tuple[Claim, ...]:
         of_jaxpr = of_jaxpr.model_copy(update={"decides": False})
     called = any(each.callbacks for each in one.modules.values())
     if called and not (of_stock and of_jaxpr.answer == "proved"):
-        modules = [_without_functions(each) for each in modules]
+        modules = [_of_functions(each, one.modules, two.modules) for each in modules]
     return of_jaxpr, *modules
 
 
@@ -72,13 +72,16 @@ def part(before: Observation, after: Observation) -> bool:
     return bool(claims) and claims[0].answer in ("parted", "refuted")
 
 
-def _without_functions(claim: Claim) -> Claim:
-    """Return the claim for modules whose callbacks may be other functions.
+def _of_functions(
+    claim: Claim, before: Mapping[str, ProgramNumber], after: Mapping[str, ProgramNumber]
+) -> Claim:
+    """Return the claim for modules that call Python functions, which may be others.
 
     A module has them by the places in which they were lowered. Jaxprs have the functions, and stock
     JAX lowers equal jaxprs in one order.
     """
-    if claim.answer != "proved":
+    functions = before[claim.platform].functions
+    if claim.answer != "proved" or (functions and functions == after[claim.platform].functions):
         return claim
     why = "it calls Python functions, and that they are the same is not proved"
     return claim.model_copy(update={"answer": "undecided", "reason": why})
@@ -324,7 +327,8 @@ def need_run(before: Observation, hazards: Sequence[Hazard]) -> tuple[Hazard, ..
     A hazard that commits the outputs does so in each call. Who writes to a captured array later is
     not seen by running, unless it is a Python function that the program calls.
     """
-    may_write = before.numbers is None or before.numbers.jaxpr.writers > 0
+    of_jaxpr = before.numbers and before.numbers.jaxpr
+    may_write = not of_jaxpr or not of_jaxpr.digest or of_jaxpr.writers > 0
     return tuple(
         each
         for each in breaking(hazards)

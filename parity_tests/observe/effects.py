@@ -31,6 +31,7 @@ from parity_tests.jax_internals import PrivateNameError, lowering_rules
 from parity_tests.jaxpr.source_places import place_in
 from parity_tests.observe.calls import without_addresses
 from parity_tests.program import source_of
+from parity_tests.proof.functions import NOTED
 from reports.rows import Check
 from reports.rows.calls import Effect, Effects
 from reports.rows.check_names import EFFECTS
@@ -205,6 +206,7 @@ def _telling(callback: Any, target: Target, show: Any = None) -> Callable[..., A
             _current.note(target, arguments, show)
         return callback(*arguments)
 
+    setattr(call, NOTED, callback)
     return call
 
 

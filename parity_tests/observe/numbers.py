@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -24,6 +25,7 @@ from parity_tests.proof.encodings import encoded
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
+from parity_tests.proof.rules import with_functions
 from reports.rows import Numbers, ProgramNumber, is_ours
 
 # Settings of JAX that stand in no jaxpr, and decide what is computed all the same.
@@ -177,6 +179,9 @@ def _number_module(lowered: Lowered, made: Any) -> Numbered:
     for each in passed:
         _check_bits(odd_bits_of(each))
     found = number_module(made.compiler_ir(), passed)
+    if found.callbacks and not is_ours(lowered.built.side):
+        with suppress(UndecidedError):
+            found = with_functions(found, made)
     devices = devices_of(made)
     if len(devices) < 2:  # where a captured array places a program is a hazard
         return found
@@ -216,6 +221,7 @@ def _row(make: Callable[[], Numbered], options: Mapping[str, Any]) -> ProgramNum
         bodies=found.bodies,
         effects=len(found.effects),
         callbacks=found.callbacks,
+        functions=found.functions.hex(),
         writers=found.writers,
         is_native=found.is_native,
     )

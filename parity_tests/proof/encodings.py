@@ -18,6 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend import core
+from jax.extend.core import primitives
 from jax.extend.mlir.dialects import stablehlo
 from jax.interpreters import mlir
 from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
@@ -125,11 +126,25 @@ def name_of(kind: Any) -> str:
 
 
 def _class(value: type) -> bytes:
-    module = sys.modules.get(value.__module__)
-    file = getattr(module, "__file__", None)
-    if module is None or (file and kind_of_file(file) == "user"):
+    if not _is_installed(value):
         raise UndecidedError(f"the class {name_of(value)}")
     return packed("class", name_of(value).encode())
+
+
+def _is_installed(value: type) -> bool:
+    module = sys.modules.get(value.__module__)
+    file = getattr(module, "__file__", None)
+    return module is not None and not (file and kind_of_file(file) == "user")
+
+
+def _global(value: Any) -> bytes:
+    """Encode an object that an installed module has under a name by that, and by what it holds."""
+    kind = type(value)
+    held = vars(sys.modules[kind.__module__]).items() if _is_installed(kind) else ()
+    names = [name for name, each in held if each is value]
+    if not names or not hasattr(value, "__dict__"):
+        raise UndecidedError(f"a value of type {name_of(kind)}")
+    return packed("global", _class(kind), min(names).encode(), _mapping(vars(value)))
 
 
 def _ufunc(value: np.ufunc) -> bytes:
@@ -310,6 +325,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "PartitionSpec": lambda kind: _spec,
     "Semaphore": _text,
     "ShapedArray": functools.partial(_slots, told=_told_by_type),
+    "ShapeDtypeStruct": lambda kind: _attributes(*vars(kind)["__slots__"])(kind),
     "SingleDeviceSharding": _attributes("device_set", "memory_kind"),
     "TensorCoreMesh": _cores,
     "TypedInt": _text,
@@ -355,6 +371,8 @@ def _encoder_for(kind: type) -> Encoder:
         return lambda value: encoded(int(value))  # as a Python integer of the same value
     if issubclass(kind, (np.ndarray, np.generic, jax.Array)):
         return _array
+    if issubclass(kind, core.Primitive):
+        return _primitive
     if issubclass(kind, (core.Jaxpr, core.ClosedJaxpr)):
         return _refused("a jaxpr where no rule looks for one")
     if issubclass(kind, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
@@ -369,12 +387,40 @@ def _encoder_for(kind: type) -> Encoder:
         return _variables
     if issubclass(kind, jax.dtypes.ExtendedDType if hasattr(jax.dtypes, "ExtendedDType") else ()):
         return _text(kind) if is_of_jax(kind) else _refused(f"the type {name_of(kind)}")
+    if kind.__mro__ == (kind, object) and not getattr(kind, "__slots__", ()):
+        return _global
     return _refused(f"a value of type {name_of(kind)}")
 
 
 def is_of_jax(kind: type) -> bool:
     """Say whether a class is JAX's own."""
     return kind.__module__.split(".")[0] in ("jax", "jaxlib")
+
+
+# Nearly all are among these, and it takes milliseconds to look through all modules.
+_known_primitives: set[Any] = {
+    each for each in vars(primitives).values() if isinstance(each, core.Primitive)
+}
+
+
+def is_jaxs(primitive: Any) -> bool:
+    """Say whether a primitive is JAX's, whose name and params say what it does.
+
+    JAX's are the globals of its modules, and the one of the engine.
+    """
+    if primitive not in _known_primitives:
+        kind, modules = core.Primitive, sys.modules.copy().items()
+        for name, module in modules:
+            if name.partition(".")[0] in ("jax", "engine"):
+                held = [*vars(module).values()]
+                _known_primitives.update([each for each in held if isinstance(each, kind)])
+    return primitive in _known_primitives
+
+
+def _primitive(value: Any) -> bytes:
+    if not is_jaxs(value):
+        raise UndecidedError(f"the primitive {value.name}, which is not JAX's")
+    return packed("primitive", value.name.encode())
 
 
 def _refused(what: str) -> Encoder:

@@ -91,6 +91,15 @@ _HARMLESS = (
 )  # fmt: skip
 
 
+# What a function of a package tells when it raises, and makes nothing of: the text of the stack and
+# random bytes, which are others each time that Equinox's `error_if` is traced (0.13.8).
+_TOLD_ALONE = {("equinox._errors", "_error.<locals>.raises"): "captured stack"}
+
+
+# The function that one of ours calls, as an attribute of ours, which notes that it is called.
+NOTED = "__constparity_noted__"
+
+
 class _Reading:
     def __init__(self, encode: Encode, within: tuple[Any, ...]) -> None:
         self._encode = encode
@@ -103,6 +112,8 @@ class _Reading:
             owner = function.__self__  # of `[1, 2].index`, the list
             bound = b"" if owner is None else self.value(owner)
             return number("builtin", function.__module__ or "", function.__qualname__, bound)
+        if NOTED in vars(function):
+            return self.value(vars(function)[NOTED])
         code = function.__code__
         if _is_of_a_package(function):
             return number("named", function.__module__, function.__qualname__)
@@ -111,6 +122,8 @@ class _Reading:
         inside = _Reading(self._encode, (*self._within, function))
         names = _free_values(function)
         names |= {f"attribute {name}": each for name, each in vars(function).items()}
+        if is_installed(code):
+            names.pop(_TOLD_ALONE.get((function.__module__, function.__qualname__), ""), None)
         parts = [part for name in sorted(names) for part in (name, inside.value(names[name]))]
         defaults = (function.__defaults__ or (), function.__kwdefaults__ or {})
         code_read = self.code(code)

@@ -32,7 +32,13 @@ from parity_tests.jaxpr.bodies import (
 )
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.proof.contents import content, odd_bits_of
-from parity_tests.proof.encodings import digest_of_type, encoded, is_replicated, with_digests
+from parity_tests.proof.encodings import (
+    digest_of_type,
+    encoded,
+    is_jaxs,
+    is_replicated,
+    with_digests,
+)
 from parity_tests.proof.functions import may_write
 from parity_tests.proof.laws import Repeated, before_repeating, repeated_by, value_of
 from parity_tests.proof.liveness import STAND_ALONE, Live, Used, is_effectful, live, live_in_loop
@@ -44,7 +50,6 @@ from parity_tests.proof.rules import (
     asked_by,
     check_left_out,
     expanded_alone,
-    is_of_jax,
     lowered_alone,
     params_of,
 )
@@ -94,7 +99,7 @@ def _numbered(closed: Any, *, expands: bool) -> Numbered:
         constants=frozenset(walk.constants),
         bodies=walk.bodies,
         by_calls=b"" if expands else digest,
-        writers=sum(map(may_write, callbacks)),
+        writers=walk.writers + sum(map(may_write, callbacks)),
         is_native=walk.is_native or any(each.name == "ffi_call" for each in steps),
         odd_bits=walk.odd_bits,
     )
@@ -149,6 +154,7 @@ class _Walk:
     constants: set[Number] = field(default_factory=set)
     bodies: int = 0
     is_native: bool = False  # by a primitive that is not JAX's
+    writers: int = 0  # of such primitives
     odd_bits: str = ""
     level: int = 0
     depth: int = 0
@@ -236,7 +242,7 @@ class _Walk:
 
     def equation(self, equation: Any, operands: list[Number], used: Used) -> list[Number]:
         """Return the numbers of the results of an equation."""
-        if not is_of_jax(equation.primitive):
+        if not is_jaxs(equation.primitive):
             return self._foreign(equation, operands)
         name, structure = equation.primitive.name, structure_of(equation)
         if name in OF_ONE_OBJECT:
@@ -283,6 +289,7 @@ class _Walk:
         """Return the numbers of an equation whose primitive is not JAX's: it is its module."""
         found = self._alone_of(equation, lowered_alone)
         self.is_native |= any(each.name == "stablehlo.custom_call" for each in found.steps)
+        self.writers += found.writers
         params = [digest_of_type(equation.ctx), found.digest]
         return self._made(equation, params, operands)
 

@@ -62,9 +62,10 @@ class Numbered:
     numbers of the arrays and scalars that the program holds, `bodies` counts its inner functions,
     loops and branches. `by_calls` is the digest with calls that are not expanded; b"" where the
     program is not much larger than it is written. `callbacks` counts the calls of Python functions
-    of a module, whose digest has them by their places alone; `writers` those of a jaxpr that may
-    write to a NumPy array; one that `is_native` calls functions that it has the names of.
-    `odd_bits` is the dtype of a captured array with bits that mean nothing, as a bool of byte 2.
+    of a module, whose digest has them by their places alone; `functions` is the number of these
+    functions, b"" if it is not known. `writers` counts those that may write to a NumPy array; a
+    program that `is_native` calls functions that it has the names of. `odd_bits` is the dtype of a
+    captured array with bits that mean nothing, as a bool of byte 2.
     """
 
     digest: Number
@@ -75,6 +76,7 @@ class Numbered:
     bodies: int
     by_calls: Number = b""
     callbacks: int = 0
+    functions: Number = b""
     writers: int = 0
     is_native: bool = False
     odd_bits: str = ""

@@ -8,20 +8,17 @@ is encoded, one that a later release of JAX adds, too.
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import jax
-from jax.extend import core
-from jax.extend.core import primitives
 
 from parity_tests.exception_texts import named
-from parity_tests.jax_internals import const_args, lowering_rules
+from parity_tests.jax_internals import callbacks_of, const_args, lowering_rules
 from parity_tests.proof.encodings import digest_of_type, encoded
-from parity_tests.proof.functions import kinds_of
+from parity_tests.proof.functions import kinds_of, may_write
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, Numbered, UndecidedError, number
 
@@ -72,26 +69,6 @@ COMBINING = {
 OF_ONE_OBJECT = frozenset({"call_hi_primitive"})
 
 
-# Nearly all are among these, and it takes milliseconds to look through all modules.
-_known_primitives: set[Any] = {
-    each for each in vars(primitives).values() if isinstance(each, core.Primitive)
-}
-
-
-def is_of_jax(primitive: Any) -> bool:
-    """Say whether a primitive is JAX's, whose name and params say what it does.
-
-    JAX's are the globals of its modules, and the one of the engine.
-    """
-    if primitive not in _known_primitives:
-        kind, modules = core.Primitive, sys.modules.copy().items()
-        for name, module in modules:
-            if name.partition(".")[0] in ("jax", "engine"):
-                held = [*vars(module).values()]
-                _known_primitives.update([each for each in held if isinstance(each, kind)])
-    return primitive in _known_primitives
-
-
 _jit = jax.jit  # a program may put another function in its place
 
 
@@ -121,17 +98,27 @@ def lowered_alone(equation: Any) -> Numbered:
             raise UndecidedError(f"{what} is not lowered by itself: {named(error)}") from error
     founds = [number_module(each.compiler_ir(), const_args(each)) for each in modules]
     if any(each.callbacks for each in founds):
-        raise UndecidedError(f"{what} calls Python functions")
-    if not platforms:
+        founds = list(map(with_functions, founds, modules))
+    elif not platforms:
         return founds[0]
-    by_platform = zip(platforms, founds, strict=True)
+    by_platform = zip(platforms or ("",), founds, strict=True)
+    parts = [(platform, each.digest, each.functions) for platform, each in by_platform]
     return replace(
         founds[0],
-        digest=number(
-            *(part for platform, each in by_platform for part in (platform, each.digest))
-        ),
+        digest=number(*(part for each in parts for part in each if part)),
         steps=tuple(step for each in founds for step in each.steps),
+        writers=sum(each.writers for each in founds),
     )
+
+
+def with_functions(found: Numbered, lowered: Any) -> Numbered:
+    """Return the numbers of a module of stock JAX with the number of the Python functions it calls.
+
+    The module has each function by its place among them. Raises `UndecidedError`.
+    """
+    called = callbacks_of(lowered)
+    functions = number("functions", *map(encoded, called))
+    return replace(found, functions=functions, writers=sum(map(may_write, called)))
 
 
 _PLATFORMS = ("cpu", "cuda", "rocm", "tpu")

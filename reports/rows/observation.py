@@ -223,7 +223,8 @@ class ProgramNumber(Row):
     bodies: int = 0
     effects: int = 0
     callbacks: int = 0  # calls of Python functions, of which the digest has the places alone
-    writers: int = 0  # of a jaxpr: calls of Python functions that may write to a NumPy array
+    functions: str = ""  # the number of these functions; "" where it is not known
+    writers: int = 0  # calls of Python functions that may write to a NumPy array
     # Of a jaxpr: it calls functions that are neither Python's nor JAX's, as by `jax.ffi`.
     is_native: bool = False
 

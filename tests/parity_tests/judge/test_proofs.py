@@ -9,6 +9,7 @@ from parity_tests.judge.proofs import (
     NOT_RUN,
     breaking,
     claim,
+    claims_of,
     contradiction,
     need_run,
     reasons,
@@ -72,6 +73,41 @@ def numbered(side, writers=0):
 )
 def test_a_proved_program_runs_where_a_run_tells_more_than_its_contract(hazards, writers, due):
     assert need_run(numbered(BEFORE, writers), hazards) == due
+
+
+def test_of_a_jaxpr_without_a_digest_it_is_not_known_who_writes():
+    unknown = Observation(
+        program="p", side=BEFORE, numbers=Numbers(jaxpr=ProgramNumber(undecided="an object"))
+    )
+    assert need_run(unknown, (WRITEABLE,)) == (WRITEABLE,)
+
+
+@pytest.mark.parametrize(
+    ("jaxprs", "functions", "answer"),
+    [
+        (("d", "d"), ("", ""), "proved"),
+        (("d", "e"), ("", ""), "undecided"),
+        (("d", "e"), ("f", "f"), "proved"),
+        (("d", "e"), ("f", "g"), "undecided"),
+        (("d", "e"), ("f", ""), "undecided"),
+        (("", ""), ("f", "f"), "proved"),
+    ],
+)
+def test_a_module_that_calls_python_is_proved_where_its_functions_are_the_same(
+    jaxprs, functions, answer
+):
+    before, after = (
+        Observation(
+            program="p",
+            side=side,
+            numbers=Numbers(
+                jaxpr=ProgramNumber(digest=jaxpr, undecided="" if jaxpr else "an object"),
+                modules={"": ProgramNumber(digest="m", callbacks=1, functions=function)},
+            ),
+        )
+        for side, jaxpr, function in zip((BEFORE, AFTER), jaxprs, functions, strict=True)
+    )
+    assert claims_of(before, after)[1].answer == answer
 
 
 @pytest.mark.parametrize(

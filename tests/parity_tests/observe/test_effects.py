@@ -5,9 +5,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
+from parity_tests.jax_internals import const_args
 from parity_tests.observe import effects, memory
 from parity_tests.observe.effects import effects as rows_of
 from parity_tests.observe.memory import Memory
+from parity_tests.proof.modules import number_module
+from parity_tests.proof.rules import with_functions
 
 SCALAR = jax.ShapeDtypeStruct((), np.float32)
 
@@ -112,3 +115,21 @@ def test_arrays_that_stay_are_counted():
     [check] = memory.check_growth(memory.growth_between(looks))
     assert not check.holds
     assert check.statement.startswith("each of 3 calls left 1 array on devices, of 12 B")
+
+
+def test_what_notes_its_calls_is_no_part_of_a_function():
+    def functions(*callbacks):
+        def calling(x):
+            for each in callbacks:
+                jax.pure_callback(each, x, x)
+                jax.debug.callback(each, x)
+                jax.debug.print("{}", io_callback(each, x, x, ordered=True))
+            return x
+
+        lowered = jax.jit(calling).lower(jnp.ones(2))
+        found = number_module(lowered.compiler_ir(), const_args(lowered))
+        return with_functions(found, lowered).functions
+
+    effects.install()
+    assert functions(np.sin) == functions(np.sin)
+    assert len({functions(np.sin), functions(np.cos), functions(lambda x: x * 2)}) == 3

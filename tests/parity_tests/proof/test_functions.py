@@ -1,13 +1,18 @@
 """Functions as content: whose code is read, and what makes a function undecided."""
 
+import dataclasses
 import importlib
+import re
 import sys
 import textwrap
 
+import equinox
+import jax
 import pytest
 
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.functions import encoded_function
+from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.numbers import UndecidedError
 
 
@@ -144,3 +149,44 @@ def test_a_module_of_python_or_of_a_package_may_be_imported_when_a_function_is_c
     body = "import math\n    import xmlrpc.client\n    from numpy import linalg\n"
     made = module(f"def host(x):\n    {body}    return linalg.norm(x) * math.pi\n")
     assert number_of(made.host) is not None
+
+
+def test_what_an_installed_module_has_under_a_name_is_its_name_and_what_it_holds(
+    module, monkeypatch
+):
+    missing = dataclasses.MISSING
+    number = encoded(missing)
+    assert number == encoded(missing)
+    monkeypatch.setattr(missing, "told", 1, raising=False)
+    assert encoded(missing) != number
+    mine = module("class Missing: pass\n\nMISSING = Missing()\n").MISSING
+    for other in (type(missing)(), mine, re.compile("a")):
+        with pytest.raises(UndecidedError, match="a value of type "):
+            encoded(other)
+
+
+def test_an_error_of_equinox_is_its_condition_and_its_texts():
+    """Its callback holds the text of the stack as well, and random bytes."""
+
+    def digest(is_wrong, text):
+        def checked(x):
+            return equinox.error_if(x, is_wrong(x), text)
+
+        return number_jaxpr(jax.make_jaxpr(equinox.filter_jit(checked))(1.0)).digest
+
+    first = digest(lambda x: x < 0, "negative")
+    assert first == digest(lambda x: x < 0, "negative")
+    assert first != digest(lambda x: x < 0, "below zero")
+    assert first != digest(lambda x: x <= 0, "negative")
+
+
+def test_a_type_that_a_callback_holds_is_all_that_it_says():
+    kinds = [
+        jax.ShapeDtypeStruct((2,), "float32"),
+        jax.ShapeDtypeStruct((3,), "float32"),
+        jax.ShapeDtypeStruct((2,), "int32"),
+        jax.ShapeDtypeStruct((2,), "float32", weak_type=True),
+        jax.ShapeDtypeStruct((2,), "float32", sharding=jax.P(None)),
+    ]
+    assert len({encoded(each) for each in kinds}) == len(kinds)
+    assert encoded(kinds[0]) == encoded(jax.ShapeDtypeStruct((2,), "float32"))

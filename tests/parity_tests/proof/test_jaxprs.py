@@ -545,7 +545,7 @@ def test_a_primitive_that_is_not_jaxs_is_what_it_is_lowered_to():
 @pytest.mark.parametrize(
     ("rule", "what"),
     [
-        (lambda x: jax.pure_callback(np.sin, x, x), "calls Python functions"),
+        (lambda x: jax.pure_callback(lambda v: os.getenv(v), x, x), "reads the environment"),
         (lambda x: lax.psum(x, "i"), "is not lowered by itself: NameError"),
     ],
 )
@@ -593,10 +593,42 @@ def test_a_primitive_is_what_each_platform_lowers_it_to():
     assert len({*digests}) == len(kinds)
 
 
-def test_a_primitive_that_one_platform_does_in_python_is_undecided():
-    bound = lowered_by(cpu=lambda x: jax.pure_callback(np.sin, x, x), cuda=jnp.sin)
-    with pytest.raises(UndecidedError, match="calls Python functions"):
-        digest(bound, X)
+def calls(*functions):
+    """A rule of lowering that calls functions of Python one by one."""
+
+    def rule(x):
+        for function in functions:
+            x = jax.pure_callback(function, x, x)
+        return x
+
+    return rule
+
+
+def test_a_primitive_that_calls_python_is_what_it_calls():
+    kinds = [
+        {"other": calls(np.sin)},
+        {"other": calls(np.cos)},
+        {"other": calls(lambda x: x * C)},
+        {"other": calls(lambda x: x * (C + 1))},
+        {"other": calls(np.sin, np.cos)},
+        {"other": calls(np.cos, np.sin)},
+        {"cpu": calls(np.sin), "cuda": jnp.sin},
+        {"cpu": calls(np.cos), "cuda": jnp.sin},
+    ]
+    digests = [digest(lowered_by(**rules), X) for rules in kinds]
+    assert digests == [digest(lowered_by(**rules), X) for rules in kinds]
+    assert len({*digests}) == len(kinds)
+
+
+def test_a_primitive_that_calls_python_may_write_to_what_its_function_holds():
+    held = np.zeros(3, np.float32)
+
+    def writers(*functions):
+        bound = lowered_by(other=calls(*functions))
+        return number_jaxpr(jax.make_jaxpr(bound)(X)).writers
+
+    assert writers(lambda x: held + x) > 0
+    assert writers() == 0
 
 
 _PROGRAM = """
