@@ -9,8 +9,8 @@ from pathlib import Path
 
 from parity_tests.evidence.temporary_folders import temporary_folder
 from parity_tests.fuzz import rendering
+from parity_tests.fuzz.catalogue import CATALOGUE
 from parity_tests.fuzz.recipe import Block, Piece, Recipe, RecipeArray, uses, walk
-from parity_tests.fuzz.rendering import CATALOGUE
 from parity_tests.judge.proofs import deciding, kind_of
 from parity_tests.judge.verdict import is_refused
 from parity_tests.processes.protocol import Progress

@@ -8,10 +8,11 @@ and last bits must not grow.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from string import Formatter
+from typing import Any, Literal
 
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray, Shape, kind_of
 
@@ -176,10 +177,11 @@ NOTHING: frozenset[Demand] = frozenset()
 
 @dataclass(frozen=True)
 class Site:
-    """The place of a piece in a program; its text is made from the expressions that this gives.
+    """The place of a piece in a program: a mapping of the fields of its text to expressions.
 
-    `rank` is the rank of the state here. `bodies` are the names of the functions that are its
-    bodies. `number` is unique to the piece, which has it in the names that it defines.
+    A field is the name of what is below, and the number of the captured array or body if that is
+    not the first. `rank` is the rank of the state here. `bodies` are the names of the functions
+    that are its bodies. `number` is unique to the piece, which has it in the names that it defines.
     """
 
     piece: Piece
@@ -189,10 +191,10 @@ class Site:
     bodies: tuple[str, ...]
     number: int
 
-    @property
-    def option(self) -> int:
-        """The chosen way of writing the construct."""
-        return self.piece.option
+    def __getitem__(self, field: str) -> Any:
+        name, k = _parts(field)
+        found = getattr(self, name)
+        return found(k) if callable(found) else found
 
     def raw(self, k: int = 0) -> str:
         """Return the captured array itself, of any dtype and shape."""
@@ -200,7 +202,7 @@ class Site:
 
     def value(self, k: int = 0) -> str:
         """Return a float32 operand that broadcasts to the state."""
-        return self._array(k).value(self.rank, self.option)
+        return self._array(k).value(self.rank, self.piece.option)
 
     def full(self, k: int = 0) -> str:
         """Return a float32 operand of the state's shape."""
@@ -208,12 +210,12 @@ class Site:
 
     def row(self, k: int = 0) -> str:
         """Return a float32 vector."""
-        return f"jnp.broadcast_to({self._array(k).value(1, self.option)}, ({self.size},))"
+        return f"jnp.broadcast_to({self._array(k).value(1, self.piece.option)}, ({self.size},))"
 
     def matrix(self, k: int = 0) -> str:
         """Return a float32 matrix: the captured array itself where it is a matrix."""
         array = self._array(k)
-        value = array.value(2, self.option)
+        value = array.value(2, self.piece.option)
         if array.kind.shape == "matrix" and array.kind.dtype != "key":
             return value
         return f"jnp.broadcast_to({value}, ({self.size}, {self.size}))"
@@ -241,35 +243,94 @@ class Site:
         """Return a NumPy array of the state's shape, made while the function is traced."""
         return f"np.resize({self._array(k).host()}, x.shape)"
 
+    def f(self, k: int = 0) -> str:
+        """Return the function of a body."""
+        return self.bodies[k]
+
     @property
-    def f(self) -> str:
-        """The function of the first body."""
-        return self.bodies[0]
+    def twice(self) -> int:
+        """Twice the size."""
+        return 2 * self.size
+
+    @property
+    def falling(self) -> list[float]:
+        """The elements of a row, between 0 and 1."""
+        return [0.9 - i / 16 for i in range(self.size)]
+
+    @property
+    def of_state(self) -> str:
+        """What makes a matrix of the rank of the state."""
+        return "[0]" * (self.rank == 1)
+
+    @property
+    def spec(self) -> str:
+        """The spec of the state over the mesh."""
+        return 'P("i")' if self.size % 2 == 0 else "P()"
 
     def _array(self, k: int) -> ArrayText:
         return self.arrays[self.piece.captured[k]]
+
+
+def _parts(field: str) -> tuple[str, int]:
+    """Return the name of a field and its number: ("value", 1) of "value1"."""
+    name = field.rstrip("012")
+    return name, int(field[len(name) :] or 0)
+
+
+_OF_ARRAYS = ("raw", "value", "full", "row", "matrix", "scalar", "indices", "key", "host")
 
 
 @dataclass(frozen=True)
 class Construct:
     """One entry of the catalogue.
 
-    `text` writes the statements that assign `x`. `captured` and `bodies` count the captured arrays
-    and the bodies of a piece, and `options` the ways to write it. `survives` are the
-    transformations that the construct supports, `demands` those that it applies to its bodies.
-    `ranks` are the ranks of state that it takes. With `by_row` its bodies see the rows of a matrix.
+    `text` has the statements that assign `x`, with fields of `Site` in braces. Each of `ways` may
+    stand for its field "way". `parts` of a captured block or matrix may be an operand. `survives`
+    are the transformations that the construct supports, `demands` those that it applies to its
+    bodies. `ranks` are the ranks of state that it takes. With `by_row` its bodies see the rows of a
+    matrix.
     """
 
     name: str
-    text: Callable[[Site], str]
-    captured: int = 0
-    bodies: int = 0
-    options: int = 1
+    text: str
+    ways: tuple[str, ...] = ()
+    parts: int = 1
     survives: frozenset[Demand] = ALL
     demands: frozenset[Demand] = NOTHING
     ranks: tuple[int, ...] = (1, 2)
     by_row: bool = False
 
+    @cached_property
+    def captured(self) -> int:
+        """The number of captured arrays of a piece."""
+        return self._count(_OF_ARRAYS)
+
+    @cached_property
+    def bodies(self) -> int:
+        """The number of bodies of a piece."""
+        return self._count(("f",))
+
+    @property
+    def options(self) -> int:
+        """The number of ways to write a piece."""
+        return max(self.parts, len(self.ways))
+
     def takes(self, rank: int) -> bool:
         """Say whether it takes a state of this rank."""
         return rank in self.ranks and not (self.by_row and rank == 1)
+
+    def written(self, site: Site) -> str:
+        """Return the statements of a piece."""
+        text = self.text
+        if self.ways:
+            text = text.replace("{way}", self.ways[site.piece.option % len(self.ways)])
+        return text.format_map(site)
+
+    def _count(self, names: Sequence[str]) -> int:
+        fields = [
+            _parts(field)
+            for text in (self.text, *self.ways)
+            for _, field, _, _ in Formatter().parse(text)
+            if field
+        ]
+        return max((k + 1 for name, k in fields if name in names), default=0)

@@ -7,9 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from parity_tests.fuzz.bodies import WITH_BODIES
+from parity_tests.fuzz.catalogue import CATALOGUE
 from parity_tests.fuzz.construct import NOTHING, Demand
-from parity_tests.fuzz.operations import OPERATIONS
 from parity_tests.fuzz.recipe import (
     DTYPES,
     OUTSIDES,
@@ -21,7 +20,6 @@ from parity_tests.fuzz.recipe import (
     RecipeArray,
     kind_of,
 )
-from parity_tests.fuzz.rendering import CATALOGUE
 
 OUTSIDE_DEMANDS: dict[Outside, frozenset[Demand]] = {
     "nothing": NOTHING,
@@ -70,7 +68,7 @@ def count_possible() -> int:
     return sum(
         OUTSIDE_DEMANDS[outside] <= construct.survives
         for outside in OUTSIDES
-        for construct in (*OPERATIONS, *WITH_BODIES)
+        for construct in CATALOGUE.values()
     )
 
 

@@ -7,12 +7,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 
-from parity_tests.fuzz.bodies import WITH_BODIES
+from parity_tests.fuzz.catalogue import CATALOGUE
 from parity_tests.fuzz.construct import PRELUDE, ArrayText, Site
-from parity_tests.fuzz.operations import OPERATIONS
 from parity_tests.fuzz.recipe import Block, Recipe, uses, walk
-
-CATALOGUE = {construct.name: construct for construct in (*OPERATIONS, *WITH_BODIES)}
 
 _IMPORTS = """\
 import jax
@@ -90,5 +87,5 @@ def _block(
             inner = _block(body, arrays, size, 1 if construct.by_row else rank, numbers)
             lines += ["", f"def {names[-1]}(x):", *_indented([*inner, "return x"]), ""]
         site = Site(piece, arrays, rank, size, tuple(names), next(numbers))
-        lines += construct.text(site).splitlines()
+        lines += construct.written(site).splitlines()
     return lines

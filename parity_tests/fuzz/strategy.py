@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from parity_tests.evidence.temporary_folders import temporary_folder
-from parity_tests.fuzz.bodies import WITH_BODIES
+from parity_tests.fuzz.catalogue import OPERATIONS, WITH_BODIES
 from parity_tests.fuzz.construct import Construct, Demand
 from parity_tests.fuzz.coverage import OUTSIDE_DEMANDS
-from parity_tests.fuzz.operations import OPERATIONS
 from parity_tests.fuzz.recipe import (
     DTYPES,
     OUTSIDES,

@@ -8,6 +8,7 @@ import jax
 import pytest
 
 from parity_tests.fuzz import campaign, rendering, strategy
+from parity_tests.fuzz.catalogue import CATALOGUE
 from parity_tests.fuzz.recipe import (
     DTYPES,
     OUTSIDES,
@@ -79,7 +80,7 @@ def test_what_no_step_names_is_not_made():
     assert "c0" not in rendering.module({"program": recipe})
 
 
-@pytest.mark.parametrize("construct", rendering.CATALOGUE.values(), ids=lambda c: c.name)
+@pytest.mark.parametrize("construct", CATALOGUE.values(), ids=lambda c: c.name)
 def test_every_construct_keeps_the_shape_of_the_state(construct):
     body = (Piece("mix", (0,)),)
     piece = Piece(construct.name, tuple(range(construct.captured)), (body,) * construct.bodies)
