@@ -1,26 +1,33 @@
-"""The costs and gains of a flip, as reasons of its verdict: time and memory."""
+"""The costs and gains of a flip, as reasons of its verdict: time, memory and work."""
 
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from parity_tests.advice import advice
 from parity_tests.judge import beyond_doubt
 from parity_tests.judge.across_flip import AcrossFlip, lines_of, read_that_changes
+from parity_tests.judge.comparison import LEFT_INLINED, left_inlined, named
+from parity_tests.judge.proofs import part
 from reports.rows import (
     FlipReason,
     Hazard,
     MovedArray,
     Observation,
     StageTimes,
-    TimeComparison,
     TimeMetric,
     metrics,
 )
-from reports.rows.metric_records import Metric
-from reports.views.figures import humanise_bytes, humanise_ratio, humanise_seconds
+from reports.rows.metric_records import Larger, Metric
+from reports.views.figures import (
+    humanise_bytes,
+    humanise_count,
+    humanise_ratio,
+    humanise_seconds,
+)
 from reports.views.ledger import place
+from reports.views.texts import counted
 
 TIMES_NOT_JUDGED = FlipReason(
     outcome="safe", kind="note", what="times were not judged", action=advice("judge times")
@@ -45,19 +52,19 @@ _LARGE = 2**20  # bytes of a result that a call writes at a price
 
 
 def costs(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
-    """Yield the reasons that times and sizes are."""
+    """Yield the reasons that more work, times and sizes are."""
+    yield from _of_work(flip, before, after)
+    yield from _of_flops(flip, before, after)
+    yield from _of_arrays(before, after)
     for time in flip.times:
-        yield from of_time(flip, time)
+        if time.verdict == "slower":
+            interval = f"{time.low:.2f}x to {time.high:.2f}x"
+            yield _slower(flip, time.metric, time.ratio, None, interval)
     if all(time.verdict == "not measured" for time in flip.times):
         yield from _without_rounds(flip, before, after)
-    for metric in metrics.METRICS:
-        yield from of_size(flip, metric, before, after)
-
-
-def of_time(flip: AcrossFlip, time: TimeComparison) -> Iterator[FlipReason]:
-    """Yield the reason that a time is where rounds judged it slower."""
-    if time.verdict == "slower":
-        yield _slower(flip, time.metric, time.ratio, None, f"{time.low:.2f}x to {time.high:.2f}x")
+    for metric, limit, old, new in _limited(before, after):
+        if limit.is_exceeded(old, new):
+            yield _larger(flip, metric, limit, old, new)
 
 
 def _without_rounds(
@@ -208,29 +215,30 @@ def _read_that_costs(flip: AcrossFlip, stage: TimeMetric) -> tuple[Hazard, ...] 
     return read_that_changes(flip) or (of_flag if is_of_python else None)
 
 
-def of_size(
-    flip: AcrossFlip, metric: Metric, before: Observation, after: Observation
-) -> Iterator[FlipReason]:
-    """Yield the reason that a metric is where it grows by more than its declared limit."""
-    limit = metric.larger
-    if limit is None or not (limit.only_where(before) and limit.only_where(after)):
-        return
-    old, new = metric.read(before), metric.read(after)
-    if old is None or new is None:
-        return
-    if limit.is_exceeded(old, new):
-        said = f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}"
-        cause, where, action = _cause_of_size(flip, metric, new - old)
-        yield FlipReason(
-            outcome="safe but slower or larger",
-            kind="size",
-            subject=metric.name,
-            ratio=new / old if old else None,
-            more=new - old,
-            what=f"{said}, for {cause}" if cause else said,
-            where=where,
-            action=action,
-        )
+def _limited(before: Observation, after: Observation) -> Iterator[tuple[Metric, Larger, int, int]]:
+    """Yield the metrics that have a limit here, with it and the two values."""
+    for metric in metrics.METRICS:
+        limit = metric.larger
+        if limit is not None and limit.only_where(before) and limit.only_where(after):
+            old, new = metric.read(before), metric.read(after)
+            if old is not None and new is not None:
+                yield metric, limit, old, new
+
+
+def _larger(flip: AcrossFlip, metric: Metric, limit: Larger, old: int, new: int) -> FlipReason:
+    """Return the reason that a metric is which grows by more than its limit."""
+    said = f"{limit.what}: {humanise_bytes(old)} against {humanise_bytes(new)}"
+    cause, where, action = _cause_of_size(flip, metric, new - old)
+    return FlipReason(
+        outcome="safe but slower or larger",
+        kind="size",
+        subject=metric.name,
+        ratio=new / old if old else None,
+        more=new - old,
+        what=f"{said}, for {cause}" if cause else said,
+        where=where,
+        action=action,
+    )
 
 
 def _cause_of_size(flip: AcrossFlip, metric: Metric, more: int) -> tuple[str, str, str]:
@@ -264,21 +272,110 @@ def gains(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator
             old, new = (getattr(each, stage) for each in (before.times, after.times))
             said = f"{stage} {humanise_seconds(old)} to {humanise_seconds(new)}"
             yield _gain(stage, said, new / old, new - old)
-    for metric in metrics.METRICS:
-        yield from _smaller(metric, before, after)
-
-
-def _smaller(metric: Metric, before: Observation, after: Observation) -> Iterator[FlipReason]:
-    limit = metric.larger
-    if limit is None or not (limit.only_where(before) and limit.only_where(after)):
-        return
-    old, new = metric.read(before), metric.read(after)
-    if old is not None and new is not None and limit.is_exceeded(new, old):
-        said = f"{limit.what} {humanise_bytes(old)} to {humanise_bytes(new)}"
-        yield _gain(metric.name, said, new / old, new - old)
+    for metric, limit, old, new in _limited(before, after):
+        if limit.is_exceeded(new, old):
+            said = f"{limit.what} {humanise_bytes(old)} to {humanise_bytes(new)}"
+            yield _gain(metric.name, said, new / old, new - old)
 
 
 def _gain(subject: str, what: str, ratio: float, more: float | None) -> FlipReason:
     return FlipReason(
         outcome="safe", kind="gain", subject=subject, what=what, ratio=ratio, more=more
     )
+
+
+# -- more work, larger modules: what a flip changes beside captured arrays -------------------------
+
+# The migration explains more equations in legacy alone, and constants there alone. The comparisons
+# say where there is more (`reports/rows/metric_rules.py`); the reasons name the operations and the
+# arrays.
+
+_OF_WORK = ("working equations", "operations of a call", "working StableHLO operations")
+# XLA's own count has to double, by about a tenth of a millisecond, before it is a price.
+_MORE_FLOPS = 2.0
+_FLOPS_PER_CALL = 1_000_000
+_LISTED = 6  # operations in one sentence
+
+
+def is_told_here(metric: str) -> bool:
+    """Say whether a difference in a metric has its reason here, in more words."""
+    return metric in _OF_WORK or metric == LEFT_INLINED
+
+
+def _of_work(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield one reason where a program computes more than captured arrays explain."""
+    differ = (each.metric in _OF_WORK and each.outcome == "different" for each in flip.comparisons)
+    if not any(differ):
+        return
+    old, new = _equations(before), _equations(after)
+    if old == new:  # the same equations may be lowered to more
+        old, new = _operations(before), _operations(after)
+    read = read_that_changes(flip) or flip.deciding_read
+    estimates = tuple(each.jaxpr.operations or 0 if each.jaxpr else 0 for each in (before, after))
+    # Forms that nothing was seen to make two may be two by JAX's own rules, as those of `vmap`.
+    search = "one program" if part(before, after) else "reads the flag somewhere"
+    is_more = (estimates[1], sum(new.values())) > (estimates[0], sum(old.values()))
+    yield FlipReason(
+        outcome="safe but slower or larger" if is_more else "safe",
+        kind="structure or count",
+        subject="operations",
+        what=f"the program computes {'more' if is_more else 'less'} after the flip, which no "
+        f"captured array explains: {_changed(old, new) or 'loops of other lengths'}; about "
+        f"{humanise_count(estimates[0])} operations before and {humanise_count(estimates[1])} "
+        "after",
+        where=lines_of(read) if read else "",
+        action=read[0].fix if read else advice(search),
+    )
+
+
+def _equations(side: Observation) -> Mapping[str, int]:
+    return (side.jaxpr and side.jaxpr.working_equations) or {}
+
+
+def _operations(side: Observation) -> Mapping[str, int]:
+    return (side.stablehlo and side.stablehlo.working_operations) or {}
+
+
+def _changed(old: Mapping[str, int], new: Mapping[str, int]) -> str:
+    """Name what is there more or less often, the largest change first."""
+    changes = {name: new.get(name, 0) - old.get(name, 0) for name in {**old, **new}}
+    largest = sorted((name for name in changes if changes[name]), key=lambda n: -abs(changes[n]))
+    listed = [f"{name} {old.get(name, 0)} before and {new.get(name, 0)} after" for name in largest]
+    more = len(listed) - _LISTED
+    return ", ".join([*listed[:_LISTED], *([f"and {more} others"] if more > 0 else [])])
+
+
+def _of_flops(flip: AcrossFlip, before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield the reason that XLA's count of operations is where it doubles.
+
+    Work on captured arrays alone is left to its hazard and the measured calls.
+    """
+    old, new = (each.executable.flops if each.executable else None for each in (before, after))
+    if old is None or new is None or flip.hazard("folded by legacy alone"):
+        return
+    if new > _MORE_FLOPS * old and new - old > _FLOPS_PER_CALL:
+        repeated = flip.hazard("hoisted more than once")
+        yield FlipReason(
+            outcome="safe but slower or larger",
+            kind="structure or count",
+            subject="operations",
+            what=f"XLA counts {humanise_count(new)} floating-point operations of a call after the "
+            f"flip and {humanise_count(old)} before",
+            where=lines_of(repeated) if repeated else flip.largest,
+            action=repeated[0].fix if repeated else advice("computes more"),
+        )
+
+
+def _of_arrays(before: Observation, after: Observation) -> Iterator[FlipReason]:
+    """Yield the reason that captured arrays are which stay inlined after the flip."""
+    if arrays := left_inlined(before, after):
+        size = humanise_bytes(sum(array.bytes for array in arrays))
+        yield FlipReason(
+            outcome="safe but slower or larger",
+            kind="size",
+            subject="inlined arrays",
+            what=f"not hoisted and still inlined: {counted(len(arrays), 'captured array')} of "
+            f"{size}, so compile time and memory stay as before the flip",
+            where=named(arrays),
+            action=advice("pass as argument"),
+        )

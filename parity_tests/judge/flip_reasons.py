@@ -20,8 +20,7 @@ from parity_tests.judge.across_flip import (
     what_helps,
 )
 from parity_tests.judge.beyond_doubt import is_beyond_doubt
-from parity_tests.judge.flip_costs import is_work
-from parity_tests.judge.flip_work import is_told_here
+from parity_tests.judge.flip_costs import is_told_here, is_work
 from parity_tests.judge.proofs import part
 from parity_tests.judge.unrepeated import called_otherwise
 from reports.rows import (

@@ -14,7 +14,6 @@ from parity_tests.advice import advice
 from parity_tests.judge import (
     flip_costs,
     flip_reasons,
-    flip_work,
     proofs,
     reasons_as_written,
 )
@@ -142,9 +141,6 @@ def _reasons(flip: AcrossFlip, of_verdict: Sequence[str]) -> Iterator[FlipReason
         for comparison in flip.comparisons:
             if not (other_types and comparison.metric == "outputs"):
                 yield from flip_reasons.of_comparison(flip, comparison)
-        yield from flip_work.of_work(flip, before, after)
-        yield from flip_work.of_flops(flip, before, after)
-        yield from flip_work.of_arrays(before, after)
         yield from flip_costs.costs(flip, before, after)
         yield from flip_costs.gains(flip, before, after)
     for hazards in flip.hazards:
