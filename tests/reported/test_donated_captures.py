@@ -16,8 +16,8 @@ from engine.runtime import watching
 from parity_tests import targets
 from parity_tests.advice import advice
 from parity_tests.observe import hazards
+from parity_tests.suites.collected.collector import candidate
 from parity_tests.suites.collected.folder import Ran
-from parity_tests.suites.collected.writing import candidate
 from parity_tests.suites.explicit_rules import Rules
 from parity_tests.suites.explicit_watching import watched
 from parity_tests.suites.messages import message_of

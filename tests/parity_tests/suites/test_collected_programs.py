@@ -13,7 +13,7 @@ from engine import api
 from engine.runtime import watching
 from parity_tests import targets
 from parity_tests.reduce.stand_alone_file import Written
-from parity_tests.suites.collected.collector import Collector
+from parity_tests.suites.collected.collector import Collector, candidate
 from parity_tests.suites.collected.folder import (
     Candidate,
     CollectedProgram,
@@ -22,7 +22,6 @@ from parity_tests.suites.collected.folder import (
     prepare,
 )
 from parity_tests.suites.collected.hooks import summary_lines
-from parity_tests.suites.collected.writing import candidate
 
 MODULES = ("control_flow", "derivatives", "kinds_of_arrays", "prng", "plain_jax")
 PROGRAMS = {
