@@ -26,7 +26,7 @@ from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import DetectHazards, Job, ReadsInCalls, to_json
 from parity_tests.processes.side_runs import said_of
 from parity_tests.processes.worker_process import KILLED, Lost
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Context
 from parity_tests.run.estimates import again
 from reports.rows import DriftCause, Failure, Hazard, Side
 from reports.rows.flip import TRAITS

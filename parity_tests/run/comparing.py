@@ -17,7 +17,7 @@ from parity_tests.judge.verdict import RowDraft, conclude, has_floats, needs_arb
 from parity_tests.processes.signs_of_life import give_sign
 from parity_tests.processes.warm_workers import Truth, warm_arbiter
 from parity_tests.run.asking_for_hazards import detect_alone, hazards_told
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Context
 from parity_tests.run.options import side_with_hazards
 from reports.rows import SIDES, Comparison, ProgramRow, Side, TimeComparison
 from reports.views.measured import versions

@@ -22,7 +22,7 @@ from parity_tests.processes.one_question import Asking, ask_all
 from parity_tests.processes.options import Limits
 from parity_tests.processes.protocol import Job, SettingsAtImport
 from parity_tests.processes.worker_process import Lost
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Context
 from reports.rows import Observation, Side, TooLate
 
 BY_IMPORT = "the import of "  # begins what an import changed for its process

@@ -24,8 +24,8 @@ from parity_tests.judge.sides import flipped
 from parity_tests.processes.protocol import Job
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import PROCESSES
+from parity_tests.run.collection import Context
 from parity_tests.run.comparing import FinishedPrograms
-from parity_tests.run.context import Context
 from parity_tests.run.estimates import again, spoken
 from parity_tests.run.folder import setup_of
 from reports.rows import Observation, Side, TimeSamples, metrics

@@ -14,8 +14,7 @@ import reports
 from parity_tests.evidence.records import Recorded
 from parity_tests.processes.protocol import Listed
 from parity_tests.processes.side_runs import run_sides
-from parity_tests.run.collection import Collected
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Collected, Context
 from parity_tests.run.folder import setup_of
 from parity_tests.run.late_settings import BY_IMPORT, module_of, modules_maybe_late
 from parity_tests.run.options import CampaignOptions, side_with_hazards

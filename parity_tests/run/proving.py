@@ -48,8 +48,7 @@ from parity_tests.processes.protocol import (
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run.asking_for_hazards import detect_alone, hazards_told
-from parity_tests.run.collection import collect, with_sides_that_run
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Context, collect, with_sides_that_run
 from parity_tests.run.late_settings import module_of, modules_maybe_late, set_too_late
 from parity_tests.run.options import PROVED_ON, CampaignOptions, side_with_hazards
 from reports.rows import Environment, Failure, Observation, ProgramRow, Side, now

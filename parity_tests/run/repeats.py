@@ -35,7 +35,7 @@ from parity_tests.processes.protocol import Job, PrintedJaxpr, PrintJaxpr, Progr
 from parity_tests.processes.side_runs import run_sides, run_turns
 from parity_tests.processes.worker_process import Lost
 from parity_tests.run import estimates
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Context
 from reports.rows import Side
 from reports.views.ledger import listed
 

@@ -22,9 +22,8 @@ from parity_tests.judge.verdict import RowDraft, conclude
 from parity_tests.processes.git import git
 from parity_tests.processes.protocol import Progress
 from parity_tests.run.asking_for_hazards import with_reads_in_calls
-from parity_tests.run.collection import Collected, collect, with_sides_that_run
+from parity_tests.run.collection import Collected, Context, collect, with_sides_that_run
 from parity_tests.run.comparing import FinishedPrograms, compare_sides
-from parity_tests.run.context import Context
 from parity_tests.run.estimates import Announce
 from parity_tests.run.folder import campaign_folder, check_same_campaign, setup_of
 from parity_tests.run.late_settings import with_late_settings

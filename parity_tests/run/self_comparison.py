@@ -22,8 +22,7 @@ from parity_tests.judge.timing import FEWEST_SAMPLES, judge_times, one_sided
 from parity_tests.judge.verdict import RowDraft, conclude, worst
 from parity_tests.processes.protocol import Listed, Progress
 from parity_tests.processes.side_runs import run_sides
-from parity_tests.run.collection import collect, with_sides_that_run
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Context, collect, with_sides_that_run
 from parity_tests.run.estimates import Announce, spoken
 from parity_tests.run.folder import Setup, campaign_folder, check_same_campaign, setup_of
 from parity_tests.run.measuring import samples_of

@@ -7,9 +7,8 @@ from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Listed, Listing
 from parity_tests.processes.side_runs import run_sides
 from parity_tests.processes.signs_of_life import signs_told, staging_seconds
-from parity_tests.run.collection import Collected
+from parity_tests.run.collection import Collected, Context
 from parity_tests.run.comparing import draft_of
-from parity_tests.run.context import Context
 from parity_tests.run.options import CampaignOptions
 
 

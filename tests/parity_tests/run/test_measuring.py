@@ -6,8 +6,7 @@ from program_files import program_file
 from parity_tests.evidence.records import Recorded
 from parity_tests.processes.protocol import Job, Listing
 from parity_tests.run import measuring, run
-from parity_tests.run.collection import Collected
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Collected, Context
 from parity_tests.run.options import CampaignOptions
 from reports.rows import TIME_METRICS, Observation, StageTimes
 

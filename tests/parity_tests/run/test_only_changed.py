@@ -8,8 +8,7 @@ import pytest
 from parity_tests.cli import app
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run import run
-from parity_tests.run.collection import Collected
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Collected, Context
 from parity_tests.run.only_changed import may_be_taken_over, settings_of, unchanged_since
 from parity_tests.run.options import CampaignOptions
 from reports.output import json_file

@@ -12,8 +12,7 @@ from parity_tests.judge.findings import Findings
 from parity_tests.judge.verdict import RowDraft
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run import repeats, run
-from parity_tests.run.collection import Collected
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Collected, Context
 from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES as ALL_SIDES
 from reports.rows import Failure, NamedProgram, Observation, StageTimes

@@ -9,9 +9,8 @@ from program_files import line_with, program_file
 from parity_tests.judge.verdict import conclude
 from parity_tests.processes.protocol import Listed, Listing
 from parity_tests.run import run
-from parity_tests.run.collection import Collected
+from parity_tests.run.collection import Collected, Context
 from parity_tests.run.comparing import draft_of
-from parity_tests.run.context import Context
 from parity_tests.run.options import CampaignOptions
 from reports.rows import Campaign
 

@@ -10,8 +10,7 @@ from parity_tests.evidence.values import Value
 from parity_tests.processes.protocol import Listing
 from parity_tests.run import each_version
 from parity_tests.run import run as campaign
-from parity_tests.run.collection import Collected
-from parity_tests.run.context import Context
+from parity_tests.run.collection import Collected, Context
 from parity_tests.run.each_version import (
     Interpreter,
     RanOn,
