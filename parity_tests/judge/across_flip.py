@@ -40,12 +40,12 @@ class AcrossFlip:
     @cached_property
     def before(self) -> Observation | None:
         """What was observed before the flip."""
-        return self._observation(self.left)
+        return self.findings.on(self.left)
 
     @cached_property
     def after(self) -> Observation | None:
         """What was observed after the flip."""
-        return self._observation(self.right)
+        return self.findings.on(self.right)
 
     @property
     def comparisons(self) -> list[Comparison]:
@@ -158,9 +158,6 @@ class AcrossFlip:
         if before is None or before.failure is not None:
             return False
         return all(array.fate == "embedded" for array in before.ledger)
-
-    def _observation(self, side: Side) -> Observation | None:
-        return next((each for each in self.findings.observed if each.side == side), None)
 
     def _is_across(self, each: Comparison | TimeComparison | DriftAttribution) -> bool:
         return (each.left, each.right) == (self.left, self.right)

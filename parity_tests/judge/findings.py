@@ -86,6 +86,10 @@ class Findings:
     too_late: TooLate | None = None
     apart: tuple[Claim, ...] = ()
 
+    def on(self, side: Side) -> Observation | None:
+        """Return what was observed on a side."""
+        return next((each for each in self.observed if each.side == side), None)
+
     @property
     def checks(self) -> frozenset[str]:
         """The names of the checks that sides were held to by themselves."""

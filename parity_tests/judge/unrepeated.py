@@ -241,18 +241,17 @@ def across(findings: Findings, pair: Sides) -> Differences:
     Outputs within rounding differ where the two traced programs part: what chance has written into
     one of them may be near to what it has written into the other.
     """
-    observed = {each.side: each for each in findings.observed}
+    left, right = map(findings.on, pair)
     rungs = _MISMATCH
     found: dict[Difference, float] = {}
-    if pair[0] in observed and pair[1] in observed:
-        left, right = (observed[side].failure for side in pair)
-        found = {FAILURE: 1.0} if _one_breaks(left, right) else {}
-        if part(observed[pair[0]], observed[pair[1]]):
+    if left and right:
+        found = {FAILURE: 1.0} if _one_breaks(left.failure, right.failure) else {}
+        if part(left, right):
             rungs = _NOT_BITWISE
     of_pair = [each for each in findings.comparisons if (each.left, each.right) == pair]
     found |= _differences(of_pair, rungs, findings.checks)
-    if _CALLS in found:
-        found[_CALLS] = calls_as_written.distance(Pair(observed[pair[0]], observed[pair[1]]))
+    if left and right and _CALLS in found:
+        found[_CALLS] = calls_as_written.distance(Pair(left, right))
     return found
 
 

@@ -28,7 +28,7 @@ from parity_tests.processes.side_runs import said_of
 from parity_tests.processes.worker_process import KILLED, Lost
 from parity_tests.run.collection import Context
 from parity_tests.run.estimates import again
-from reports.rows import DriftCause, Failure, Hazard, Side
+from reports.rows import DriftCause, Failure, Hazard, Observation, Side
 from reports.rows.flip import TRAITS
 
 _OF_XLA: tuple[DriftCause, ...] = ("constant folding", "layout or fusion")
@@ -55,7 +55,7 @@ def with_reads_in_calls(drafts: Sequence[RowDraft], context: Context) -> list[Ro
                 pair,
                 context.files,
                 context.options.limits,
-                at_import=_fails_at_import(draft.findings, pair),
+                at_import=_fails_at_import(draft.findings.on(pair[1])),
             )
         except OSError as error:  # the folder is full, or went away
             note_refusal(error)
@@ -70,8 +70,7 @@ def with_reads_in_calls(drafts: Sequence[RowDraft], context: Context) -> list[Ro
 
 def _may_be_explained(findings: Findings, pair: Sides) -> bool:
     """Say whether a program works before the flip, and nothing explains what it does after it."""
-    by_side = {each.side: each for each in findings.observed}
-    before, after = by_side.get(pair[0]), by_side.get(pair[1])
+    before, after = map(findings.on, pair)
     if before is None or after is None or before.failure or findings.not_repeatable:
         return False
     if any(each.changes_program for each in findings.hazards) or not across(findings, pair):
@@ -84,9 +83,8 @@ def _may_be_explained(findings: Findings, pair: Sides) -> bool:
     return not causes & set(_OF_XLA)
 
 
-def _fails_at_import(findings: Findings, pair: Sides) -> bool:
-    failures = [each.failure for each in findings.observed if each.side == pair[1]]
-    return any(each is not None and each.stage == "import" for each in failures)
+def _fails_at_import(after: Observation | None) -> bool:
+    return bool(after and after.failure and after.failure.stage == "import")
 
 
 def _read(

@@ -91,16 +91,17 @@ class SidesError(ValueError):
 
 
 def with_sides_that_run(
-    options: CampaignOptions, jax_version: str, announce: Announce, *, has_flag: bool = True
+    options: CampaignOptions, collected: Collected, announce: Announce = lambda text: None
 ) -> CampaignOptions:
-    """Return the options with the sides that run under a version of JAX.
+    """Return the options with the sides that run under the JAX of the campaign.
 
     Sides that cannot run are left out with `options.sides_may_miss`, which is announced. Raises
     `SidesError` without it, and where no two sides are left that can be compared.
     """
+    jax_version = collected.environment.jax
     refused = {each: refusal_of(jax_version) for each in options.sides if is_ours(each)}
     missing: dict[Side, str] = {side: why for side, why in refused.items() if why}
-    if not has_flag and "jax-simplified" in options.sides:
+    if not collected.listing.has_flag and "jax-simplified" in options.sides:
         missing["jax-simplified"] = f"jax {jax_version} has no flag to be flipped"
     if not missing:
         return options

@@ -79,10 +79,7 @@ def prove(
     """
     with temporary_folder() as folder:
         collected = collect(targets, folder, options.time_limit, options.select)
-        options = with_sides_that_run(
-            options, collected.environment.jax, lambda text: None,
-            has_flag=collected.listing.has_flag,
-        )  # fmt: skip
+        options = with_sides_that_run(options, collected)
         before, after = options.sides
         # Nothing is timed, so the trace that is numbered shows the hazards.
         options = options.model_copy(update={"steady_calls": 0})
@@ -231,8 +228,7 @@ def with_places(drafts: Sequence[RowDraft], context: Context) -> list[RowDraft]:
         return found
     with temporary_folder() as folder:
         for number, draft in enumerate(drafts):
-            by_side = {each.side: each for each in draft.findings.observed}
-            before, after = by_side.get(pair[0]), by_side.get(pair[1])
+            before, after = map(draft.findings.on, pair)
             claims = claims_of(before, after) if before and after else ()
             if not any(each.answer in _APART for each in claims):
                 continue
@@ -421,10 +417,7 @@ def prove_first(
     """
     folder.mkdir(parents=True, exist_ok=True)
     collected = collect(targets, folder, options.time_limit)
-    with_sides_that_run(
-        options.model_copy(update={"sides": PROVED_ON}), collected.environment.jax,
-        lambda text: None, has_flag=collected.listing.has_flag,
-    )  # fmt: skip
+    with_sides_that_run(options.model_copy(update={"sides": PROVED_ON}), collected)
     jobs = [each.model_copy(update={"lowers": lowers(each.target)}) for each in collected.jobs]
     # Its own trace shows the hazards, where nothing is timed.
     how = options.model_copy(update={"proves": True, "hazards_on": PROVED_ON[1], "steady_calls": 0})

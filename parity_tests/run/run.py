@@ -151,8 +151,7 @@ def prepared(
     Raises `TargetError`, `SidesError` and `ResumeError`.
     """
     collected = collect(targets, folder, options.time_limit, options.select)
-    jax = collected.environment.jax
-    options = with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
+    options = with_sides_that_run(options, collected, announce)
     check_same_campaign(folder, collected.listing, setup_of(options))
     return Context(collected, options, folder, progress, announce)
 

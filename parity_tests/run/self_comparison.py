@@ -79,8 +79,7 @@ def run(
     """
     with campaign_folder(options.resume) as folder:
         collected = collect(targets, folder, options.time_limit, options.select)
-        jax = collected.environment.jax
-        with_sides_that_run(options, jax, announce, has_flag=collected.listing.has_flag)
+        with_sides_that_run(options, collected, announce)
         how = Setup(timeout=options.timeout, python=options.python)
         check_same_campaign(folder, collected.listing, how)
         turns = _turns(Context(collected, options, folder, progress, announce), runs)

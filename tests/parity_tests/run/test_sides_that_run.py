@@ -2,16 +2,20 @@
 
 import pytest
 
-from parity_tests.run.collection import SidesError, with_sides_that_run
+from parity_tests.processes.protocol import Listing
+from parity_tests.run.collection import Collected, SidesError, with_sides_that_run
 from parity_tests.run.options import CampaignOptions
 from reports.rows import SIDES
+from tests.helpers.built_campaigns import ENVIRONMENT
 
 STOCK = ("jax-legacy", "jax-simplified")
 
 
 def sides(options, version, announced=None, *, has_flag=True):
     say = (lambda text: None) if announced is None else announced.append
-    return with_sides_that_run(options, version, say, has_flag=has_flag).sides
+    environment = ENVIRONMENT.model_copy(update={"jax": version})
+    collected = Collected(Listing(environment=environment, has_flag=has_flag))
+    return with_sides_that_run(options, collected, say).sides
 
 
 def test_all_sides_run_under_a_jax_that_the_engine_knows():
