@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from operator import truediv
 from typing import Any
 
 import ml_dtypes
@@ -214,26 +215,10 @@ def largest_quotient(numerators: Array, denominators: Array) -> float:
 
         largest_quotient(np.uint64([1, 2]), np.uint64([3, 4])) == 0.5
     """
+    quotients = numerators / denominators
     if max(int(numerators.max()), int(denominators.max())) <= _EXACT:
-        return float((numerators / denominators).max())
-    while numerators.size > 1:  # a tournament of exact fractions
-        half = (numerators.size + 1) // 2
-        rest = slice(numerators.size - half, None)  # an odd one in the middle meets itself
-        a, b, c, d = numerators[:half], denominators[:half], numerators[rest], denominators[rest]
-        wins = _is_less(_product(c, b), _product(a, d))
-        numerators, denominators = np.where(wins, a, c), np.where(wins, b, d)
-    return int(numerators[0]) / int(denominators[0])
-
-
-def _product(a: Array, b: Array) -> tuple[Array, Array]:
-    """Multiply uint64 numbers to 128 bits: the upper and the lower half."""
-    low, shift = np.uint64(2**32 - 1), np.uint64(32)
-    a_high, a_low, b_high, b_low = a >> shift, a & low, b >> shift, b & low
-    middle = a_high * b_low + (a_low * b_low >> shift)
-    other = a_low * b_high + (middle & low)
-    return a_high * b_high + (middle >> shift) + (other >> shift), a * b
-
-
-def _is_less(one: tuple[Array, Array], other: tuple[Array, Array]) -> Array:
-    is_less: Array = (one[0] < other[0]) | ((one[0] == other[0]) & (one[1] < other[1]))
-    return is_less
+        return float(quotients.max())
+    near = quotients >= quotients.max() * (1 - 2**-50)  # each is off by three roundings at most
+    # Rounding keeps the order, so the largest of the rounded is that of the quotients.
+    largest: float = max(map(truediv, numerators[near].tolist(), denominators[near].tolist()))
+    return largest
