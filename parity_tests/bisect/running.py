@@ -23,7 +23,7 @@ from parity_tests.bisect import sites
 from parity_tests.bisect.children import what_shuts_out
 from parity_tests.bisect.sites import Flips, Told
 from parity_tests.exception_texts import signal_name
-from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG
+from parity_tests.processes.side_environment import with_flag
 
 _CACHE_FOLDER = "JAX_COMPILATION_CACHE_DIR"
 _MOST_OUTPUT = 64 * 2**20  # bytes; of more only the end is kept
@@ -207,7 +207,8 @@ class Runner:
     def on_stock(self, *, flag: bool) -> Ended:
         """Run the command on stock JAX, with JAX's flag off or on."""
         with self._folder() as folder:
-            return self._run(_environment(flag=flag), folder)
+            environment = with_flag(os.environ, "jax-simplified" if flag else "jax-legacy")
+            return self._run(environment, folder)
 
     @contextlib.contextmanager
     def _folder(self) -> Iterator[Path]:
@@ -375,17 +376,9 @@ def _of_elsewhere(name: str) -> str:
     return f" ({name} is {found}; that of the environment of constparity is {own})"
 
 
-def _environment(*, flag: bool) -> dict[str, str]:
-    environment = dict(os.environ)
-    environment.pop(OUR_FLAG, None)
-    environment[JAX_FLAG] = "1" if flag else "0"
-    environment.setdefault("PYTHONHASHSEED", "0")  # so that sets are in one order in all runs
-    return environment
-
-
 def switched_environment(folder: Path, flips: Flips, policy: str = "") -> dict[str, str]:
     """Make the folder of a run, and return the whole environment of its processes."""
-    environment = _environment(flag=False) | sites.prepare(folder, flips, policy)
+    environment = with_flag(os.environ, "jax-legacy") | sites.prepare(folder, flips, policy)
     path = os.pathsep.join(filter(None, [sites.STARTUP, environment.get("PYTHONPATH")]))
     return {**environment, "PYTHONPATH": path}
 

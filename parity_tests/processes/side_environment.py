@@ -36,17 +36,23 @@ def environment_of(side: Side, inherited: Mapping[str, str] | None = None) -> di
 
     Our sides choose per function and run beside stock JAX with its default flag, whatever the user
     has set. The persistent compilation cache is off, for reading it is not compiling; where the
-    user has turned it off, that is handed on. Strings hash alike in every process, so a set of them
-    is traced in one order.
+    user has turned it off, that is handed on.
     """
-    environment = dict(os.environ if inherited is None else inherited)
-    environment.pop(OUR_FLAG, None)
-    environment[JAX_FLAG] = "1" if side == "jax-simplified" else "0"
+    environment = with_flag(os.environ if inherited is None else inherited, side)
     if environment.get(JAX_CACHE, "1").lower() in _FALSE:
         environment[CACHE_OFF] = "1"
     environment[JAX_CACHE] = "0"
-    environment.setdefault("PYTHONHASHSEED", "0")
     return environment
+
+
+def with_flag(inherited: Mapping[str, str], side: Side) -> dict[str, str]:
+    """Return an environment with JAX's flag as a side has it, and without ours.
+
+    Strings hash alike in every process, so a set of them is in one order on all sides.
+    """
+    environment = {"PYTHONHASHSEED": "0", **inherited}
+    environment.pop(OUR_FLAG, None)
+    return {**environment, JAX_FLAG: "1" if side == "jax-simplified" else "0"}
 
 
 def with_our_packages(environment: Mapping[str, str]) -> dict[str, str]:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from parity_tests.processes.side_environment import JAX_FLAG, OUR_FLAG
-from reports.rows.suite_runs import VARIABLES, StockSide
+from parity_tests.processes.side_environment import with_flag
+from reports.rows.suite_runs import StockSide
 
 CHILD = Path(__file__).parent / "child" / "constparity_stock_child.py"
 # Options of files that the user asked for once: the parent writes them, or nobody does.
@@ -114,11 +114,8 @@ def command_of(python: Path, arguments: Sequence[str], plan: Path, cache: Path |
 
 def environment_of(side: StockSide) -> dict[str, str]:
     """Return the environment of a child process: that of the parent, and the flag of the side."""
-    environment = {name: value for name, value in os.environ.items() if name != OUR_FLAG}
+    environment = with_flag(os.environ, side)
     environment.pop("PYTEST_ADDOPTS", None)  # they are among the arguments
-    environment[JAX_FLAG] = VARIABLES[side]
-    # Strings hash alike on both sides, or tests that go through a set differ by chance.
-    environment.setdefault("PYTHONHASHSEED", "0")
     return environment
 
 
