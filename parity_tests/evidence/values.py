@@ -44,14 +44,8 @@ def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
     """Bring one output leaf to the host, and describe it as a row."""
     import jax
 
-    dtype = str(leaf.dtype)
-    if jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key):
-        host = np.asarray(jax.random.key_data(leaf))
-    elif leaf.dtype == jax.dtypes.float0:
-        dtype, host = FLOAT0, np.zeros(leaf.shape, bool)
-    else:
-        host = np.asarray(leaf)
-    value = Value(path, host)
+    value = Value(path, host_array(leaf))
+    dtype = FLOAT0 if leaf.dtype == jax.dtypes.float0 else str(leaf.dtype)
     is_extended = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.extended)  # which has no weak types
     weak = isinstance(leaf, jax.Array) and not is_extended and leaf.weak_type
     row = OutputLeaf(
@@ -64,6 +58,16 @@ def to_host(path: str, leaf: Any) -> tuple[OutputLeaf, Value]:
         committed=is_committed(leaf),
     )
     return row, value
+
+
+def host_array(leaf: Any) -> np.ndarray[Any, Any]:
+    """Return an output leaf on the host: the key data of typed PRNG keys, False for a float0."""
+    import jax
+
+    if leaf.dtype == jax.dtypes.float0:
+        return np.zeros(leaf.shape, bool)
+    is_key = jax.dtypes.issubdtype(leaf.dtype, jax.dtypes.prng_key)
+    return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
 
 
 def digest(value: Value) -> str:

@@ -20,6 +20,7 @@ import jax
 import numpy as np
 
 from parity_tests.evidence import values
+from parity_tests.evidence.distances import have_equal_bytes
 from parity_tests.jax_defaults import jax_defaults
 from parity_tests.observe import effects, memory
 from parity_tests.observe.calls import Result
@@ -28,7 +29,6 @@ from reports.rows.calls import CallResults, Growth, OtherResult
 from reports.rows.check_names import AGREE
 
 HELD_BYTES = 2**22
-PIECE = 2**22
 CALLS_BETWEEN = 5  # two looks at memory
 LONG = 0.01  # seconds; a call after which memory is looked at each time
 MOST_OTHERS = 8  # other results whose values are kept
@@ -96,14 +96,7 @@ def _same_array(a: Any, b: Any) -> bool:
         getattr(a, name) == getattr(b, name)
         for name in ("shape", "dtype", "weak_type", "sharding", "committed")
     )
-    return alike and _same_bytes(np.asarray(a), np.asarray(b))
-
-
-def _same_bytes(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    # A piece at a time: a program may return much of the memory that there is.
-    one, two = (np.ascontiguousarray(each).reshape(-1).view(np.uint8) for each in (a, b))
-    starts = range(0, one.size, PIECE)
-    return all(np.array_equal(one[n : n + PIECE], two[n : n + PIECE]) for n in starts)
+    return alike and have_equal_bytes(np.asarray(a), np.asarray(b))
 
 
 def check(results: CallResults) -> Check:

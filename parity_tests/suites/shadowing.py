@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from engine import api
 from engine.configuration.parsing import Side as OurSide
@@ -21,7 +20,7 @@ from engine.runtime.watching import Execution, watch
 from parity_tests.drift.arbiter import true_results
 from parity_tests.evidence import tolerance_ladder
 from parity_tests.evidence.distances import have_equal_bytes
-from parity_tests.evidence.values import is_committed, sharding_of
+from parity_tests.evidence.values import host_array, is_committed, sharding_of
 from parity_tests.exception_texts import named
 from parity_tests.jax_defaults import LOGS, jax_defaults
 from parity_tests.observe import device_buffers
@@ -219,7 +218,7 @@ class _Pair:
 
     def _by_rules(self, leaf: LeafComparison, left: Any, right: Any) -> LeafComparison:
         rules = self._recorder.rules
-        return rules.judged(leaf, _host(left), _host(right)) if rules else leaf
+        return rules.judged(leaf, host_array(left), host_array(right)) if rules else leaf
 
     def _compare_placement(self, number: int, name: str, left: Any, right: Any) -> None:
         if _are_placed_alike(left, right):
@@ -284,27 +283,17 @@ def _are_the_same(left: Any, right: Any) -> bool:
     """Say whether two results are equal bit for bit, and lie on the same devices."""
     if not _are_placed_alike(left, right):
         return False
-    one, other = _host(left), _host(right)
+    one, other = host_array(left), host_array(right)
     is_one_type = one.dtype == other.dtype and one.shape == other.shape
     return is_one_type and have_equal_bytes(one, other)
 
 
 def _leaf(name: str, left: Any, right: Any, truth: Any = None) -> LeafComparison:
-    return tolerance_ladder.compare(name, _host(left), _host(right), truth)
-
-
-def _host(value: Any) -> np.ndarray[Any, Any]:
-    if type(value.dtype) is np.dtype and value.dtype != jax.dtypes.float0:
-        return np.asarray(value)
-    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
-        return np.asarray(jax.random.key_data(value))
-    if value.dtype == jax.dtypes.float0:
-        return np.zeros(value.shape, bool)
-    return np.asarray(value)
+    return tolerance_ladder.compare(name, host_array(left), host_array(right), truth)
 
 
 def _value(array: Any, index: tuple[int, ...] | None) -> str:
-    return str(_host(array)[index]) if index is not None else ""
+    return str(host_array(array)[index]) if index is not None else ""
 
 
 def true_values(execution: Execution) -> Mapping[int, Any]:
