@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from parity_tests.processes.protocol import Progress
 from reports.rows import Observation
 from reports.rows.headline import listed_names
 
@@ -39,13 +38,3 @@ def again(what: str, names: Sequence[str], before: Iterable[Observation]) -> str
     times = [each.times for each in before if each.times is not None]
     seconds = sum(each.trace + each.lower + each.compile + each.first_call for each in times)
     return f"{what}{listed_names(names)}{f', {spoken(seconds)}' if times else ''}"
-
-
-def of_phase(progress: Progress, phase: str) -> Progress:
-    """Return progress that says before each text which phase it is in.
-
-    Example::
-
-        of_phase(progress, "run again")(1, 2, "jax-legacy: step")
-    """
-    return lambda done, total, text: progress(done, total, f"{phase}: {text}")

@@ -166,7 +166,7 @@ class _Again:
         names = [job.name for job in jobs]
         text = estimates.again(f"{phase} {how}", names, observed)
         self.context.progress(0, len(jobs) * len(sides), text)
-        return estimates.of_phase(self.context.progress, phase)
+        return lambda done, total, text: self.context.progress(done, total, f"{phase}: {text}")
 
     def run_alone(self, numbers: Sequence[int], place: int) -> _Alone:
         """Run programs twice, each in fresh processes, on the left side of their pair or the right.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from parity_tests.run.estimates import again, of_phase, spoken
+from parity_tests.run.estimates import again, spoken
 from reports.rows import Observation, StageTimes
 
 
@@ -28,9 +28,3 @@ def test_what_runs_again_is_named_with_the_time_that_it_took():
         "run again (a, b, c and 1 more), about 80 s"
     )
     assert again("run again", ["a"], taken[1:2]) == "run again (a)"
-
-
-def test_a_phase_stands_before_each_of_its_steps():
-    told = []
-    of_phase(lambda *step: told.append(step), "run again")(1, 2, "legacy: p")
-    assert told == [(1, 2, "run again: legacy: p")]
