@@ -14,35 +14,14 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from parity_tests.proof.contents import Content, content_of
+from parity_tests.proof.contents import DTYPES, Content, content_of
 from parity_tests.proof.numbers import UndecidedError
 
-# NumPy's names of the types of elements.
-_DTYPES = {
-    "i1": "bool",
-    **{f"i{bits}": f"int{bits}" for bits in (2, 4, 8, 16, 32, 64)},
-    **{f"ui{bits}": f"uint{bits}" for bits in (2, 4, 8, 16, 32, 64)},
-    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
-    "bf16": "bfloat16",
-    "complex<f32>": "complex64",
-    "complex<f64>": "complex128",
-    "f4E2M1FN": "float4_e2m1fn",
-    "f6E2M3FN": "float6_e2m3fn",
-    "f6E3M2FN": "float6_e3m2fn",
-    "f8E3M4": "float8_e3m4",
-    "f8E4M3": "float8_e4m3",
-    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
-    "f8E4M3FN": "float8_e4m3fn",
-    "f8E4M3FNUZ": "float8_e4m3fnuz",
-    "f8E5M2": "float8_e5m2",
-    "f8E5M2FNUZ": "float8_e5m2fnuz",
-    "f8E8M0FNU": "float8_e8m0fnu",
-}
 # Those that MLIR's bindings read without a copy; the others are read from the text.
 _BUFFERS = re.compile(r"f16|f32|f64|u?i(8|16|32|64)|i1")
 
 _TENSOR = re.compile(
-    rf"tensor<([0-9?]+x)*({'|'.join(map(re.escape, _DTYPES))}|index)"
+    rf"tensor<([0-9?]+x)*({'|'.join(map(re.escape, DTYPES))}|index)"
     r"(, #stablehlo\.bounds<[^<>]*>)?>"
 )
 
@@ -236,9 +215,9 @@ def dtype_of(type_: Any) -> str:
     element = str(type_.element_type)
     if element == "index":  # of layouts
         return "int64"
-    if element not in _DTYPES:
+    if element not in DTYPES:
         raise UndecidedError(f"elements of type {element}")
-    return _DTYPES[element]
+    return DTYPES[element]
 
 
 # A number as MLIR prints it; floats that no decimal number stands for have their bits as 0x.
@@ -305,7 +284,7 @@ def passed_content(array: Any, type_: str) -> Content:
     """
     found = content_of(array)
     wanted = _STATIC.fullmatch(type_)
-    dtype = _DTYPES.get(wanted["element"]) if wanted else None
+    dtype = DTYPES.get(wanted["element"]) if wanted else None
     if found.dtype == "float0":
         found = content_of(np.zeros(found.shape, bool))
     elif isinstance(array, np.ndarray) and dtype is not None and dtype == _NARROW.get(found.dtype):

@@ -26,6 +26,28 @@ _COMPARED = 1 << 20  # elements that are compared at once
 _PROBES = 8
 _FEW = 1 << 12  # elements that cost less than what would spare them
 
+# NumPy's names of the types of elements that have a rule, by MLIR's. One whose elements do not fill
+# their bytes is among `_BITS`, too.
+DTYPES = {
+    "i1": "bool",
+    **{f"i{bits}": f"int{bits}" for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"ui{bits}": f"uint{bits}" for bits in (2, 4, 8, 16, 32, 64)},
+    **{f"f{bits}": f"float{bits}" for bits in (16, 32, 64)},
+    "bf16": "bfloat16",
+    "complex<f32>": "complex64",
+    "complex<f64>": "complex128",
+    "f4E2M1FN": "float4_e2m1fn",
+    "f6E2M3FN": "float6_e2m3fn",
+    "f6E3M2FN": "float6_e3m2fn",
+    "f8E3M4": "float8_e3m4",
+    "f8E4M3": "float8_e4m3",
+    "f8E4M3B11FNUZ": "float8_e4m3b11fnuz",
+    "f8E4M3FN": "float8_e4m3fn",
+    "f8E4M3FNUZ": "float8_e4m3fnuz",
+    "f8E5M2": "float8_e5m2",
+    "f8E5M2FNUZ": "float8_e5m2fnuz",
+    "f8E8M0FNU": "float8_e8m0fnu",
+}
 # Bits of an element that mean something, of dtypes that leave others of their bytes unused.
 _BITS = {
     "int1": 1,
@@ -38,33 +60,7 @@ _BITS = {
     "float6_e2m3fn": 6,
     "float6_e3m2fn": 6,
 }
-_WHOLE = frozenset(
-    (
-        "bool",
-        "int8",
-        "int16",
-        "int32",
-        "int64",
-        "uint8",
-        "uint16",
-        "uint32",
-        "uint64",
-        "float16",
-        "float32",
-        "float64",
-        "bfloat16",
-        "complex64",
-        "complex128",
-        "float8_e3m4",
-        "float8_e4m3",
-        "float8_e4m3b11fnuz",
-        "float8_e4m3fn",
-        "float8_e4m3fnuz",
-        "float8_e5m2",
-        "float8_e5m2fnuz",
-        "float8_e8m0fnu",
-    )
-)
+_RULED = _BITS.keys() | DTYPES.values()
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +197,7 @@ def _content_of_numpy(array: np.ndarray[Any, Any]) -> Content:
     if array.dtype == jax.dtypes.float0:
         return Content("float0", shape, (), _EMPTY)
     name = _name_of(array.dtype)
-    if name not in _BITS and name not in _WHOLE:
+    if name not in _RULED:
         raise UndecidedError(f"an array of dtype {name}")
     if array.size == 0:
         return Content(name, shape, (), _EMPTY)
