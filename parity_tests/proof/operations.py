@@ -8,38 +8,49 @@ from collections.abc import Mapping
 from parity_tests.proof.numbers import UndecidedError
 
 
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
+def _names(text: str, dialect: str = "") -> frozenset[str]:
+    return frozenset(f"{dialect}{name}" for name in text.split())
 
 
-# Their number is that of their name, attributes, types, operands and regions.
-_OF_STABLEHLO = _names(
-    "abs add after_all all_gather all_reduce all_to_all and atan2 batch_norm_grad "
-    "batch_norm_inference batch_norm_training bitcast_convert broadcast broadcast_in_dim cbrt ceil "
-    "cholesky clamp collective_broadcast collective_permute collective_reduce compare complex "
-    "concatenate constant convert convolution cosine count_leading_zeros create_token "
-    "cross-replica-sum custom_call divide dot dot_general dynamic_broadcast_in_dim dynamic_conv "
-    "dynamic_gather dynamic_iota dynamic_pad dynamic_reshape dynamic_slice dynamic_update_slice "
-    "einsum exponential exponential_minus_one fft floor gather get_dimension_size "
-    "get_tuple_element imag infeed iota is_finite log log_plus_one logistic map maximum minimum "
-    "multiply negate not or outfeed pad partition_id popcnt power real "
-    "real_dynamic_slice recv reduce reduce_precision reduce_scatter reduce_window remainder "
-    "replica_id reshape reverse rng rng_bit_generator round_nearest_afz round_nearest_even rsqrt "
-    "scatter select select_and_scatter send set_dimension_size shift_left shift_right_arithmetic "
-    "shift_right_logical sign sine slice sort sqrt subtract tan tanh torch_index_select transpose "
-    "triangular_solve tuple unary_einsum xor"
+# Element n of their result is made of element n of each operand.
+ELEMENTWISE = _names(
+    "abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros divide "
+    "exponential exponential_minus_one floor imag is_finite log log_plus_one maximum minimum "
+    "multiply negate not or power real reduce_precision remainder round_nearest_afz "
+    "round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical sign "
+    "sine sqrt subtract tan tanh xor",
+    "stablehlo.",
+) | _names(
+    "acos acosh asin asinh atan atanh cosh digamma erf erf_inv erfc lgamma next_after sinh square",
+    "chlo.",
 )
-_OF_CHLO = _names(
-    "_asin_acos_kernel acos acosh asin asinh atan atanh bessel_i1e broadcast_add broadcast_and "
-    "broadcast_atan2 broadcast_compare broadcast_complex broadcast_divide broadcast_maximum "
-    "broadcast_minimum broadcast_multiply broadcast_next_after broadcast_or broadcast_polygamma "
-    "broadcast_power broadcast_remainder broadcast_select broadcast_shift_left "
-    "broadcast_shift_right_arithmetic broadcast_shift_right_logical broadcast_subtract "
-    "broadcast_xor broadcast_zeta conj constant_like cosh digamma erf erf_inv erfc is_inf "
-    "is_neg_inf is_pos_inf lgamma mulhi next_after polygamma ragged_dot scan sinh square tan top_k "
-    "zeta"
+# The number of these, too, is that of their name, attributes, types, operands and regions.
+_OTHERS = (
+    _names(
+        "after_all all_gather all_reduce all_to_all batch_norm_grad batch_norm_inference "
+        "batch_norm_training bitcast_convert broadcast broadcast_in_dim cholesky "
+        "collective_broadcast collective_permute collective_reduce concatenate constant "
+        "convolution create_token cross-replica-sum custom_call dot dot_general "
+        "dynamic_broadcast_in_dim dynamic_conv dynamic_gather dynamic_iota dynamic_pad "
+        "dynamic_reshape dynamic_slice dynamic_update_slice einsum fft gather get_dimension_size "
+        "get_tuple_element infeed iota logistic map outfeed pad partition_id popcnt "
+        "real_dynamic_slice recv reduce reduce_scatter reduce_window replica_id reshape reverse "
+        "rng rng_bit_generator scatter select_and_scatter send set_dimension_size slice sort "
+        "torch_index_select transpose triangular_solve tuple unary_einsum",
+        "stablehlo.",
+    )
+    | _names(
+        "_asin_acos_kernel bessel_i1e broadcast_add broadcast_and broadcast_atan2 "
+        "broadcast_compare broadcast_complex broadcast_divide broadcast_maximum broadcast_minimum "
+        "broadcast_multiply broadcast_next_after broadcast_or broadcast_polygamma broadcast_power "
+        "broadcast_remainder broadcast_select broadcast_shift_left "
+        "broadcast_shift_right_arithmetic broadcast_shift_right_logical broadcast_subtract "
+        "broadcast_xor broadcast_zeta conj constant_like is_inf is_neg_inf is_pos_inf mulhi "
+        "polygamma ragged_dot scan tan top_k zeta",
+        "chlo.",
+    )
+    | _names("manual_computation propagation_barrier reshard sharding_constraint", "sdy.")
 )
-_OF_SDY = _names("manual_computation propagation_barrier reshard sharding_constraint")
 # These have a rule of their own in modules.py.
 RETURNS = frozenset(("func.return", "stablehlo.return", "sdy.return"))
 CONSTANT, BROADCAST = "stablehlo.constant", "stablehlo.broadcast_in_dim"
@@ -49,41 +60,14 @@ BARRIER = "stablehlo.optimization_barrier"
 MANUAL = "sdy.manual_computation"
 SELECT, REDUCE = "stablehlo.select", "stablehlo.reduce"
 SLICE, RESHAPE = "stablehlo.slice", "stablehlo.reshape"
-# Element n of their result is made of element n of each operand.
-ELEMENTWISE = frozenset(
-    f"stablehlo.{name}"
-    for name in _names(
-        "abs add and atan2 cbrt ceil clamp compare complex convert cosine count_leading_zeros "
-        "divide exponential exponential_minus_one floor imag is_finite log log_plus_one maximum "
-        "minimum multiply negate not or power real reduce_precision remainder round_nearest_afz "
-        "round_nearest_even rsqrt select shift_left shift_right_arithmetic shift_right_logical "
-        "sign sine sqrt subtract tan tanh xor"
-    )
-) | frozenset(
-    f"chlo.{name}"
-    for name in _names(
-        "acos acosh asin asinh atan atanh cosh digamma erf erf_inv erfc lgamma next_after sinh "
-        "square"
-    )
-)
-# What such an operation says of its elements; a sharding is of the whole.
-OF_ELEMENTS = frozenset(
-    _names(
-        "compare_type comparison_direction dimensions exponent_bits mantissa_bits result_accuracy"
-    )
+# What an operation on elements says of them; a sharding is of the whole.
+OF_ELEMENTS = _names(
+    "compare_type comparison_direction dimensions exponent_bits mantissa_bits result_accuracy"
 )
 # The types of their results are those of what is passed to them, or of what their regions return.
 UNTYPED = BRANCHES | {BARRIER, CALL, WHILE}
 
-_RULES = frozenset(
-    (
-        COMPOSITE,
-        *UNTYPED,
-        *(f"stablehlo.{name}" for name in _OF_STABLEHLO),
-        *(f"chlo.{name}" for name in _OF_CHLO),
-        *(f"sdy.{name}" for name in _OF_SDY),
-    )
-)
+_RULES = ELEMENTWISE | _OTHERS | UNTYPED | {COMPOSITE}
 
 SHARDINGS = "in_shardings"  # the attribute of MANUAL that has one for each operand
 
@@ -96,7 +80,7 @@ CALLEES = {
 
 # Its result is its operand in another memory, and JAX marks it only to have XLA keep it.
 _PLACEMENT = "annotate_device_placement"
-_EFFECTS = frozenset(f"stablehlo.{name}" for name in _names("infeed outfeed recv rng send"))
+_EFFECTS = _names("infeed outfeed recv rng send", "stablehlo.")
 
 
 def has_rule(name: str) -> bool:
