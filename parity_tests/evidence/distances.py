@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from operator import truediv
 from typing import Any
 
 import ml_dtypes
@@ -220,5 +219,5 @@ def largest_quotient(numerators: Array, denominators: Array) -> float:
         return float(quotients.max())
     near = quotients >= quotients.max() * (1 - 2**-50)  # each is off by three roundings at most
     # Rounding keeps the order, so the largest of the rounded is that of the quotients.
-    largest: float = max(map(truediv, numerators[near].tolist(), denominators[near].tolist()))
-    return largest
+    pairs = zip(numerators[near], denominators[near], strict=True)  # one at a time: all may be near
+    return max(int(over) / int(under) for over, under in pairs)
