@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 import jax
@@ -316,15 +317,14 @@ def folded(body: Any, of: Callable[[Any, Callable[[Any], T]], T]) -> T:
 
         folded(closed, lambda jaxpr, inside: len(jaxpr.eqns)) == 3
     """
-    known: dict[int, T] = {}
+    return _folded(of, {}, body)
 
-    def inside(each: Any) -> T:
-        jaxpr = inner(each)
-        if id(jaxpr) not in known:
-            known[id(jaxpr)] = of(jaxpr, inside)
-        return known[id(jaxpr)]
 
-    return inside(body)
+def _folded(of: Callable[[Any, Callable[[Any], T]], T], known: dict[int, T], body: Any) -> T:
+    jaxpr = inner(body)
+    if id(jaxpr) not in known:
+        known[id(jaxpr)] = of(jaxpr, partial(_folded, of, known))
+    return known[id(jaxpr)]
 
 
 def inner(body: Any) -> Any:

@@ -107,20 +107,19 @@ def _numbered(closed: Any, *, expands: bool) -> Numbered:
 
 def _sizes(closed: Any) -> tuple[int, int]:
     """Count the equations of a program with its calls expanded, and as it is written."""
-    sizes: dict[int, int] = {}
-    written = 0
+    known: dict[int, tuple[int, int]] = {}
+    size = _size(closed, known)
+    return size, sum(written for _, written in known.values())
 
-    def size(body: Any) -> int:
-        nonlocal written
-        jaxpr = inner(body)
-        if id(jaxpr) not in sizes:
-            holding = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in _NUMBERED_INSIDE]
-            bodies = [each for eqn in holding for each in _walked(eqn)]
-            written += len(jaxpr.eqns)
-            sizes[id(jaxpr)] = len(jaxpr.eqns) + sum(map(size, bodies))
-        return sizes[id(jaxpr)]
 
-    return size(closed), written
+def _size(body: Any, known: dict[int, tuple[int, int]]) -> int:
+    jaxpr = inner(body)
+    if id(jaxpr) not in known:
+        written = len(jaxpr.eqns)
+        holding = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in _NUMBERED_INSIDE]
+        inside = sum(_size(each, known) for eqn in holding for each in _walked(eqn))
+        known[id(jaxpr)] = written + inside, written
+    return known[id(jaxpr)][0]
 
 
 _NUMBERED_INSIDE = COMBINES | STAND_ALONE | HAVE_BODIES

@@ -1,6 +1,7 @@
 """Value numbering of jaxprs: programs that differ in one thing, and programs that are equal."""
 
 import enum
+import gc
 import os
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from jax.sharding import NamedSharding
 from jax.sharding import PartitionSpec as P
 
 from parity_tests.jaxpr.bodies import is_body
+from parity_tests.jaxpr.captured_uses import captured_uses
 from parity_tests.proof.encodings import digest_of_type
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.numbers import UndecidedError
@@ -706,3 +708,19 @@ def with_a_scan(function):
 )
 def test_callbacks_that_reach_a_numpy_array_are_counted(writers, fun):
     assert number_jaxpr(jax.jit(fun).trace(X).jaxpr).writers == writers
+
+
+@pytest.mark.parametrize("read", [number_jaxpr, captured_uses])
+def test_reading_a_jaxpr_leaves_no_cycles(read):
+    """A suite in prove mode may count what the collector of garbage finds."""
+
+    def program(x):
+        rows = lax.scan(lambda carry, row: (carry + C * row, carry), x, x)[1]
+        which = lax.cond(x[0] > 0, lambda v: v * C, jax.jit(jnp.sin), x)
+        return jax.grad(lambda v: (jnp.tanh(v * C) + which).sum())(x) + rows[0]
+
+    closed = jax.make_jaxpr(program)(X)
+    read(closed)  # makes what is kept
+    gc.collect()
+    read(closed)
+    assert gc.collect() == 0
