@@ -184,3 +184,28 @@ def test_what_only_names_or_places_a_captured_array_is_no_work(moved):
     closed = jax.make_jaxpr(lambda x: x + moved(SQUARE))(SQUARE)
     found = constant_work(closed, embed_threshold=0)
     assert (found.equations, equations_at_work(closed)[0]) == ((), {"add": 1})
+
+
+CONVERSIONS = [  # XLA folds the first three to other values than it computes
+    ("float32", "bool"),
+    ("float32", "float8_e8m0fnu"),  # seen on JAX 0.10.2, and in larger arrays on 0.12.0.1
+    ("int8", "float8_e8m0fnu"),
+    ("bfloat16", "float32"),
+    ("float32", "bfloat16"),
+    ("int8", "float32"),
+]
+
+
+def test_a_conversion_that_is_folded_to_other_values_is_work():
+    numbers = jnp.array([0, 1, -1, 1e-40, -1e-40, 0.3, -6.5], jnp.float32)
+    captured = {source: numbers.astype(source) for source, _ in CONVERSIONS}
+
+    def convert(arrays):
+        return [lax.convert_element_type(arrays[source], target) for source, target in CONVERSIONS]
+
+    work = constant_work(jax.make_jaxpr(lambda: convert(captured))(), embed_threshold=0)
+    told = [(each.invars[0].aval.dtype, each.outvars[0].aval.dtype) for each in work.equations]
+    assert [(source.name, target.name) for source, target in told] == CONVERSIONS[:3]
+    folded, computed = jax.jit(lambda: convert(captured))(), jax.jit(convert)(captured)
+    differ = [one.tobytes() != other.tobytes() for one, other in zip(folded, computed, strict=True)]
+    assert (differ[0], differ[3:]) == (True, [False] * 3)
