@@ -42,7 +42,9 @@ def place(executable: Any, const_args: Sequence[Any]) -> list[Any]:
     ]
     # The user's guard is for what the user transfers; JAX takes this for a transfer of theirs.
     with jax.transfer_guard("allow") if copies_are_made() else contextlib.nullcontext():
-        placed = list(executable.shard_const_args(given))
+        # Not committed: of a committed array JAX compares the layout, and finds that of int4, which
+        # is packed on the device, other than the executable's (jax 0.10.2).
+        placed = list(map(jax_internals.uncommitted, executable.shard_const_args(given)))
     for const, array in zip(const_args, placed, strict=True):
         if isinstance(const, np.ndarray):
             _remember(const, array)

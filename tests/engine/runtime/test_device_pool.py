@@ -119,6 +119,12 @@ def test_a_compiled_stage_transfers_its_constants_when_it_is_called():
     np.testing.assert_array_equal(results[1], table + 2)
 
 
+def test_a_compiled_stage_takes_a_captured_array_that_is_packed_on_the_device():
+    table = np.arange(64).astype(jnp.int4)
+    compiled = simplified(lambda x: x + jnp.asarray(table).astype(float)).lower(1.0).compile()
+    np.testing.assert_array_equal(compiled(1.0), 1 + table.astype(np.float32))
+
+
 def test_programs_that_run_in_python_keep_their_buffers():
     table = np.arange(1021, dtype=np.float32)
 
