@@ -183,6 +183,7 @@ def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTar
     """Ask about a program; a target that names none is an answer, and so is what it raises."""
     from parity_tests.exception_texts import named
     from parity_tests.jaxpr.source_places import raised_at
+    from parity_tests.program import ProgramError
     from parity_tests.targets import TargetError
 
     try:
@@ -193,6 +194,8 @@ def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTar
     # has no line of a user, is for a bug report.
     try:
         return ask(program)
+    except ProgramError as error:
+        return ProgramRaised(raised=str(error))
     except Exception as error:
         place = raised_at(error)
         if not place.file and not _is_of_jax(error):

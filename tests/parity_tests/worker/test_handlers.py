@@ -2,15 +2,19 @@
 
 import math
 import typing
+from queue import SimpleQueue
 
 import pytest
 from program_files import program_file
 
+from parity_tests.evidence.folder_layout import ProcessFiles
 from parity_tests.observe.environment import describe
 from parity_tests.processes import protocol
 from parity_tests.processes.options import RunOptions
 from parity_tests.processes.protocol import Job, Order, Wait
 from parity_tests.processes.side_runs import run_sides
+from parity_tests.worker.answers import sweep_threshold
+from parity_tests.worker.handling import Desk
 from parity_tests.worker.main import HANDLERS
 from reports.rows.experiments import CulpritQuestion, Sweep, SweepQuestion
 
@@ -75,3 +79,13 @@ def test_a_process_of_stock_jax_imports_no_engine_experiment_or_jinja2(tmp_path)
     ours = [recorded[job.number, "legacy"].observation.failure for job in jobs]
     assert stock == [None, None]
     assert [each.message for each in ours] == ["['engine']"] * 2  # it can fail
+
+
+def test_a_factory_that_returns_no_program_is_answered_in_a_sentence(tmp_path):
+    file = tmp_path / "made_wrong.py"
+    file.write_text("from parity_tests import program\n\n\n@program\ndef made():\n    return 1\n")
+    question = SweepQuestion(thresholds=(0,))
+    request = protocol.SweepThreshold(target=f"{file}:made", question=question)
+    answer = sweep_threshold(request, Desk(ProcessFiles(tmp_path), SimpleQueue()))
+    assert answer.raised.startswith("the factory made (")
+    assert answer.raised.endswith("with a callable first; it returned int: 1")
