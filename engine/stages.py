@@ -145,7 +145,8 @@ class Traced(jax.stages.Traced):
             in_types=in_types,
             out_types=out_types,
         )
-        if not for_export:
+        if not for_export and watching.watcher() is not None:
+            # Not else: it holds the captured arrays, which a program in legacy form has inlined.
             lowered._execution_of = functools.partial(self._execution_of, params=params)
         return lowered
 

@@ -345,3 +345,16 @@ def test_captured_arrays_become_arguments_in_both_forms(side):
     assert traced.closure_convert()[1] is function
     np.testing.assert_array_equal(function([2 * table], x), 4 * table)
     np.testing.assert_array_equal(with_argument.lower().compile()([2 * table], x), 4 * table)
+
+
+def test_stages_in_legacy_form_hold_no_captured_array_as_in_jax():
+    def lowered(jit):
+        table = jnp.arange(64.0)
+        return jit(lambda x: x + table).lower(1.0), weakref.ref(table)
+
+    for jit in (jax.jit, engine.jit(constants="legacy")):
+        stage, table = lowered(jit)
+        compiled = stage.compile()
+        assert compiled(1.0)[1] == 2.0
+        gc.collect()
+        assert table() is None
