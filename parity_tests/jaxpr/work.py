@@ -205,9 +205,10 @@ def constant_work(closed: Any, *, embed_threshold: int) -> ConstantWork:
     """Return the equations of a live closed_jaxpr that depend on captured arrays alone.
 
     Captured arrays of at most `embed_threshold` bytes are inlined in both modes, and do not count.
-    A loop is never folded as a whole; an equation in its body may be. Neither is a factorisation, a
-    call of foreign code, a barrier, or a reduction, a product, or an elementwise equation that
-    repeats an operand, of more than 45 million elements, nor what depends on one.
+    A loop is folded as a whole where JAX writes it out; of another one an equation in its body may
+    be. Neither is a factorisation, a call of foreign code, a barrier, or a reduction, a product, or
+    an elementwise equation that repeats an operand, of more than 45 million elements, nor what
+    depends on one.
     """
     walk = _Walk(embed_threshold)
     walk.body(closed, [_Origin.ARGUMENTS] * len(closed.jaxpr.invars), NOWHERE)
@@ -282,12 +283,29 @@ class _Origins(Domain[_Origin]):
             if origin == _Origin.CAPTURED and _repeats(equation):
                 self.walk.repeats.add(id(equation))
             return [origin] * len(equation.outvars)
+        loop = structure_of(equation)
+        if isinstance(loop, Scan) and 1 <= loop.length <= equation.params["unroll"]:
+            return self._unrolled(equation, loop, operands)
         results = [_Origin.ARGUMENTS] * len(equation.outvars)
         for body in bodies:
             inputs = body.inputs(operands, _Origin.ARGUMENTS)
             outputs = self.walk.body(body.jaxpr, inputs, place_of(equation, self.within))
             if body.is_call:
                 results = outputs
+        return results
+
+    def _unrolled(self, equation: Any, loop: Scan, operands: list[_Origin]) -> list[_Origin]:
+        """Walk the turns of a loop that JAX writes out, as each of one turn."""
+        constants, carry, rows = loop.split(operands)
+        within = place_of(equation, self.within)
+        results = [_Origin.NOTHING] * len(equation.outvars)
+        for _ in range(loop.length):
+            before = carry
+            outputs = self.walk.body(loop.body, [*constants, *carry, *rows], within)
+            results = list(map(max, results, outputs))
+            carry = outputs[: loop.carry]
+            if list(before) == carry:
+                break
         return results
 
     def _moved(self, equation: Any) -> None:

@@ -213,8 +213,8 @@ def folded_by_legacy_alone(traced: TracedProgram) -> Iterator[Hazard]:
 
     Legacy does it once, stock simplified at every call: XLA folds the work while it compiles if the
     arrays are inlined, and cannot if they are arguments. Look-alikes: work that reads an argument,
-    or that only moves elements, or on arrays at or below the embed threshold, or a loop as a whole,
-    which XLA never folds.
+    or that only moves elements, or on arrays at or below the embed threshold, or a loop of several
+    turns as a whole, which XLA never folds.
     """
     work = constant_work(traced.closed, embed_threshold=traced.embed_threshold)
     if not work.equations:

@@ -172,6 +172,19 @@ def test_what_xla_does_not_look_into_is_not_folded_nor_is_what_depends_on_it(thr
 
 
 @pytest.mark.parametrize(
+    ("length", "unroll", "is_folded"), [(1, 1, True), (3, True, True), (4, 2, False)]
+)
+def test_a_loop_that_jax_writes_out_is_folded_and_what_depends_on_it(length, unroll, is_folded):
+    def f(x):
+        turned, _ = lax.scan(lambda c, _: (c + c, None), SQUARE, length=length, unroll=unroll)
+        return x + jnp.exp(turned)
+
+    assert (" exponential(" not in jax.jit(f).lower(SQUARE).compile().as_text()) == is_folded
+    found = constant_work(jax.make_jaxpr(f)(SQUARE), embed_threshold=0).equations
+    assert [each.primitive.name for each in found] == (["add", "exp"] if is_folded else [])
+
+
+@pytest.mark.parametrize(
     "moved",
     [
         jax.device_put,
