@@ -23,7 +23,7 @@ import jax
 import numpy as np
 
 from parity_tests.jax_internals import is_reference
-from parity_tests.jaxpr.bodies import Scan, bodies_of, folded, inner, structure_of
+from parity_tests.jaxpr.bodies import Cond, Scan, bodies_of, folded, inner, structure_of
 from parity_tests.jaxpr.captured import captured_value
 from parity_tests.jaxpr.interpreter import Domain, evaluate
 from parity_tests.jaxpr.source_places import NOWHERE, Place, place_of
@@ -283,15 +283,19 @@ class _Origins(Domain[_Origin]):
             if origin == _Origin.CAPTURED and _repeats(equation):
                 self.walk.repeats.add(id(equation))
             return [origin] * len(equation.outvars)
-        loop = structure_of(equation)
-        if isinstance(loop, Scan) and 1 <= loop.length <= equation.params["unroll"]:
-            return self._unrolled(equation, loop, operands)
-        results = [_Origin.ARGUMENTS] * len(equation.outvars)
+        structure = structure_of(equation)
+        if isinstance(structure, Scan) and 1 <= structure.length <= equation.params["unroll"]:
+            return self._unrolled(equation, structure, operands)
+        # XLA takes the branch that a constant chooses; which one it is, is not looked up.
+        is_chosen = isinstance(structure, Cond) and operands[0] != _Origin.ARGUMENTS
+        results = [_Origin.NOTHING if is_chosen else _Origin.ARGUMENTS] * len(equation.outvars)
         for body in bodies:
             inputs = body.inputs(operands, _Origin.ARGUMENTS)
             outputs = self.walk.body(body.jaxpr, inputs, place_of(equation, self.within))
             if body.is_call:
                 results = outputs
+            elif is_chosen:
+                results = list(map(max, results, outputs))
         return results
 
     def _unrolled(self, equation: Any, loop: Scan, operands: list[_Origin]) -> list[_Origin]:

@@ -184,6 +184,20 @@ def test_a_loop_that_jax_writes_out_is_folded_and_what_depends_on_it(length, unr
     assert [each.primitive.name for each in found] == (["add", "exp"] if is_folded else [])
 
 
+@pytest.mark.parametrize("chosen_by", ["a constant", "an argument"])
+def test_what_depends_on_a_branch_that_a_constant_chooses_is_folded(chosen_by):
+    constant = jnp.array(True)
+
+    def f(x):
+        chosen = constant if chosen_by == "a constant" else x[0, 0] > 0
+        return x + jnp.exp(lax.cond(chosen, lambda c: c, lambda c: c.T, jnp.asarray(SQUARE)))
+
+    is_folded = " exponential(" not in jax.jit(f).lower(SQUARE).compile().as_text()
+    found = constant_work(jax.make_jaxpr(f)(SQUARE), embed_threshold=0).equations
+    names = [each.primitive.name for each in found if each.primitive.name != "transpose"]
+    assert (is_folded, names) == ((True, ["exp"]) if chosen_by == "a constant" else (False, []))
+
+
 @pytest.mark.parametrize(
     "moved",
     [
