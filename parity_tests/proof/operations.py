@@ -103,8 +103,9 @@ _BEYOND = re.compile(
 _ADDRESS = re.compile(r"(?<![\w.])(?:\d{9,}|0x[0-9a-fA-F]{7,})\b")
 
 
-# A callback into Python, which has its place among those of the module for a name (jax 0.10.2).
-_CALLBACK = re.compile(r'"?xla_ffi_(partitioned_)?python_[cg]pu_callback"?')
+# A callback into Python, which has its place among those of the module for a name (jax 0.10.2). One
+# that is partitioned is told the parts of a captured array, which are others in each form.
+_CALLBACK = re.compile(r'"?xla_ffi_python_[cg]pu_callback"?')
 _PLACE = re.compile(r"\bindex\b")
 
 

@@ -1209,6 +1209,13 @@ def test_a_const_arg_that_is_not_its_array_is_undecided(marks, array, reason):
     assert str(raised.value) == reason
 
 
+def test_a_callback_into_python_that_is_told_parts_is_undecided():
+    """Of a captured array with a sharding, one form tells it the parts, and the other all."""
+    lowered = jax.jit(lambda x: jax.debug.callback(print, x, partitioned=True)).lower(1.0)
+    with pytest.raises(UndecidedError, match="xla_ffi_partitioned_python_cpu_callback"):
+        number_module(lowered.compiler_ir(), ())
+
+
 def test_an_array_for_no_const_arg_is_undecided():
     with pytest.raises(UndecidedError, match="passed for no const arg"):
         digest(PLAIN, ROW)
