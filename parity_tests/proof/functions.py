@@ -206,12 +206,24 @@ _FLAG = "use_simplified_jaxpr_constants"
 # What reads a global, or a module, by a name that is no part of the code. Whoever has a frame, as
 # of `sys._getframe`, reads its `f_globals` or `f_locals`.
 _READERS = frozenset(
-    {"__globals__", "__import__", "currentframe", "eval", "exec", "f_globals", "f_locals"}
-    | {sys._getframe.__name__, "globals", "import_module", "locals", "vars"}
+    {
+        "__annotations__",
+        "__dict__",
+        "__globals__",
+        "__import__",
+        "currentframe",
+        "eval",
+        "exec",
+        "f_globals",
+    }
+    | {"f_locals", sys._getframe.__name__, "globals", "import_module", "locals", "vars"}
 )
 
+# What tells objects that the process holds, which both forms hold otherwise.
+_HELD = frozenset({"get_objects", "get_referrers", "getrefcount", "live_arrays"})
+
 # What reads the variables of the environment, of which the flag is one.
-_ENVIRONMENT = frozenset({"environ", "environb", "getenv", "print_environment_info"})
+_ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb", "print_environment_info"})
 
 # What traces a function when it is called: that is a program of its own, which has two forms too.
 _TRACERS = frozenset({"closure_convert", "jit", "make_jaxpr", "pjit", "pmap", "shard_map"})
@@ -220,15 +232,15 @@ _TRACERS = frozenset({"closure_convert", "jit", "make_jaxpr", "pjit", "pmap", "s
 def _free_values(function: types.FunctionType) -> dict[str, Any]:
     """Return what a function captures and the globals that its code names, inner code included."""
     names = {name for code in _codes(function.__code__) for name in code.co_names}
-    for name in sorted(_READERS & names):
+    texts = {each for code in _codes(function.__code__) for each in code.co_consts} - {None}
+    for name in sorted((_READERS | _HELD) & names):
         raise UndecidedError(f"a callback that uses {name}")
-    for name in sorted(_ENVIRONMENT & names):
+    for name in sorted(_ENVIRONMENT & (names | texts)):
         raise UndecidedError(f"a callback that reads the environment by {name}")
     for name in sorted(_TRACERS & names):
         raise UndecidedError(f"a callback that traces a program of its own by {name}")
     if _reads_unnamed_settings(function.__code__):
         raise UndecidedError("a callback that uses jax.config, and not one setting by its name")
-    texts = {each for code in _codes(function.__code__) for each in code.co_consts} - {None}
     if "delete" in names | texts:
         raise UndecidedError("a callback that uses delete, as of a captured array")
     if {"sys", "modules"} <= names:

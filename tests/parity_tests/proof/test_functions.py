@@ -121,6 +121,14 @@ def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body
         ("from jax import config\n    return x * getattr(config, KEY)", "uses jax.config"),
         ("return x * float(os.environ[KEY.upper()])", "reads the environment by environ"),
         ("return x * float(os.getenv(KEY.upper()))", "reads the environment by getenv"),
+        ("return x * float(os.getenvb(NAME))", "reads the environment by getenvb"),
+        ("return x * float(getattr(os, 'environ')[NAME])", "reads the environment by environ"),
+        ("return x * float(os.__dict__['environ'][NAME])", "uses __dict__"),
+        ("return x * len(host.__annotations__)", "uses __annotations__"),
+        ("return x * len(jax.live_arrays())", "uses live_arrays"),
+        ("return x * sys.getrefcount(W)", "uses getrefcount"),
+        ("return x * len(gc.get_objects())", "uses get_objects"),
+        ("return x * len(gc.get_referrers(W))", "uses get_referrers"),
         ("return x * len(jax.make_jaxpr(lambda y: y @ W)(x).consts)", "of its own by make_jaxpr"),
         ("return [jax.jit(lambda y: y @ W)(y) for y in x]", "of its own by jit"),
     ],
@@ -128,7 +136,10 @@ def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body
 def test_what_depends_on_the_flag_under_another_name_is_not_read_when_a_function_is_called(
     module, body, why
 ):
-    head = "import os\n\nimport jax\n\nKEY = 'jax_use_simplified_jaxpr_constants'\nW = None\n\n\n"
+    head = (
+        "import gc\nimport os\nimport sys\n\nimport jax\n\n"
+        "KEY = 'jax_use_simplified_jaxpr_constants'\nW = NAME = None\n\n\n"
+    )
     with pytest.raises(UndecidedError, match=why):
         encoded_function(module(f"{head}def host(x):\n    {body}\n").host, encoded)
 
