@@ -7,6 +7,7 @@ hold an address.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import enum
 import functools
@@ -26,9 +27,8 @@ from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.bodies import is_body
 from parity_tests.jaxpr.captured import words_of
-from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.contents import content
-from parity_tests.proof.functions import encoded_function, kinds_of
+from parity_tests.proof.functions import encoded_function, is_installed, is_users, kinds_of
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, UndecidedError, number, packed
 
@@ -132,9 +132,35 @@ def _class(value: type) -> bytes:
 
 
 def _is_installed(value: type) -> bool:
-    module = sys.modules.get(value.__module__)
-    file = getattr(module, "__file__", None)
-    return module is not None and not (file and kind_of_file(file) == "user")
+    name = value.__module__
+    module = sys.modules.get(name)
+    if module is not None and not (hasattr(module, "__file__") or module.__spec__):
+        module = sys.modules.get(name.partition(".")[0])  # an extension has made it
+    return module is not None and not is_users(module)
+
+
+def _holds_more(kind: type) -> bool:
+    """Say whether a class of the user's has functions or values, which no object of it is made of.
+
+    A named tuple and an enumeration have fields or members, and functions of Python's, one of which
+    is made of a text.
+    """
+    if not _is_installed(kind) and not _is_installed(type(kind)):
+        return True
+    fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__members__", ()), *_OF_TUPLES}
+    for base in kind.__mro__:
+        for name, each in () if _is_installed(base) else vars(base).items():
+            if name not in fields and not (name.startswith("_") and name.endswith("_")):
+                return True
+            for inside in ("__func__", "fget", "func"):
+                code = getattr(getattr(each, inside, each), "__code__", None)
+                is_made = (name, getattr(code, "co_filename", "")) == ("__new__", "<string>")
+                if code is not None and not is_installed(code) and not is_made:
+                    return True
+    return False
+
+
+_OF_TUPLES = frozenset(vars(collections.namedtuple("_", ())))
 
 
 def _global(value: Any) -> bytes:
@@ -358,6 +384,10 @@ def _variables(value: Any) -> bytes:
 
 def _encoder_for(kind: type) -> Encoder:
     """Choose the rule for a type."""
+    if issubclass(kind, type):
+        return _class
+    if _holds_more(kind):
+        return _refused(f"a value of type {name_of(kind)}, which has more than its fields")
     if issubclass(kind, enum.Enum):
         tag = name_of(kind)
         if is_of_jax(kind):
@@ -365,8 +395,6 @@ def _encoder_for(kind: type) -> Encoder:
         return lambda value: packed(tag, value.name.encode(), encoded(value.value))
     if issubclass(kind, np.dtype):
         return _dtype
-    if issubclass(kind, type):
-        return _class
     if issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64):
         return lambda value: encoded(int(value))  # as a Python integer of the same value
     if issubclass(kind, (np.ndarray, np.generic, jax.Array)):

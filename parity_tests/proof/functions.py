@@ -142,7 +142,7 @@ class _Reading:
 
     def value(self, value: Any) -> bytes:
         if isinstance(value, types.ModuleType):
-            if _is_users(value):
+            if is_users(value):
                 raise UndecidedError(f"a callback that reads the module {value.__name__}")
             return number("module", value.__name__)
         if isinstance(value, dict):  # whose order a callback may see
@@ -166,7 +166,7 @@ def is_installed(code: types.CodeType) -> bool:
 def _is_of_a_package(function: types.FunctionType) -> bool:
     """Say whether a function is what an installed module has under its name."""
     module = sys.modules.get(function.__module__)
-    if module is None or _is_users(module) or not is_installed(function.__code__):
+    if module is None or is_users(module) or not is_installed(function.__code__):
         return False
     try:
         found = functools.reduce(getattr, function.__qualname__.split("."), module)
@@ -175,7 +175,7 @@ def _is_of_a_package(function: types.FunctionType) -> bool:
     return found is function
 
 
-def _is_users(module: types.ModuleType) -> bool:
+def is_users(module: types.ModuleType) -> bool:
     """Say whether a module is no part of the environment: a user's file, or made at run time."""
     if module.__name__ in sys.builtin_module_names:
         return False
@@ -198,7 +198,7 @@ def _is_of_a_user(spec: ModuleSpec | None) -> bool:
 def _may_be_a_users(name: str) -> bool:
     """Say whether a package or module of the top may be no part of the environment."""
     module = sys.modules.get(name)
-    return _is_of_a_user(importlib.util.find_spec(name)) if module is None else _is_users(module)
+    return _is_of_a_user(importlib.util.find_spec(name)) if module is None else is_users(module)
 
 
 _FLAG = "use_simplified_jaxpr_constants"

@@ -5,6 +5,7 @@ import importlib
 import re
 import sys
 import textwrap
+import types
 
 import equinox
 import jax
@@ -201,3 +202,48 @@ def test_a_type_that_a_callback_holds_is_all_that_it_says():
     ]
     assert len({encoded(each) for each in kinds}) == len(kinds)
     assert encoded(kinds[0]) == encoded(jax.ShapeDtypeStruct((2,), "float32"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Made(NamedTuple):\n    k: int\n    def go(self):\n        return 1",
+        "class Made(NamedTuple):\n    k: int\n    @property\n    def go(self):\n        return 1",
+        "class Made(NamedTuple):\n    k: int\n\nMade.go = 1",
+        "class Made(namedtuple('Made', 'k')):\n    def __call__(self):\n        return 1",
+        "class Made(enum.Enum):\n    A = 1\n    def go(self):\n        return 1",
+        "class Made(enum.Enum):\n    A = 1\n    @classmethod\n    def go(cls):\n        return 1",
+        "class Made(np.float32):\n    def go(self):\n        return 1",
+    ],
+)
+def test_an_object_whose_class_of_the_users_holds_more_than_fields_is_undecided(module, text):
+    head = "import enum\nfrom collections import namedtuple\nfrom typing import NamedTuple\n"
+    made = module(f"{head}import numpy as np\n\n\n{text}\n").Made
+    with pytest.raises(UndecidedError, match="which has more than its fields"):
+        encoded(made(1))
+
+
+def test_a_metaclass_of_the_users_may_read_anything(module):
+    kind = "class Kind(enum.EnumMeta):\n    def go(cls):\n        return 1\n"
+    text = f"import enum\n\n\n{kind}\n\nclass Made(enum.Enum, metaclass=Kind):\n    A = 1\n"
+    with pytest.raises(UndecidedError, match="which has more than its fields"):
+        encoded(module(text).Made.A)
+
+
+def test_plain_named_tuples_and_enumerations_of_the_users_have_numbers(module):
+    head = "import enum\nfrom collections import namedtuple\nfrom typing import NamedTuple\n"
+    kinds = "class One(NamedTuple):\n    k: int = 1\n\nTwo = namedtuple('Two', 'k')\n"
+    enums = "class Three(enum.IntEnum):\n    A = 1\n\nclass Four(enum.Flag):\n    A = 1\n"
+    made = module(f"{head}{kinds}{enums}")
+    values = (made.One(1), made.Two(1), made.Three.A, made.Four.A)
+    assert len({encoded(each) for each in values}) == len(values)
+
+
+def test_a_class_of_a_module_without_a_file_is_the_users(monkeypatch):
+    made = types.ModuleType("made_at_run_time")
+    monkeypatch.setitem(sys.modules, made.__name__, made)
+    exec("class Thing:\n    k = 1\n\nthing = Thing()", vars(made))
+    for value in (made.Thing, made.thing):
+        with pytest.raises(UndecidedError, match="made_at_run_time"):
+            encoded(value)
+    assert encoded(jax.tree.structure([1]).__class__)  # its module has none either
