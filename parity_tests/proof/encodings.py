@@ -27,8 +27,8 @@ from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding
 from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.bodies import is_body
 from parity_tests.jaxpr.captured import words_of
-from parity_tests.proof.contents import content
-from parity_tests.proof.functions import encoded_function, is_installed, is_users, kinds_of
+from parity_tests.proof.contents import content, odd_bits_of
+from parity_tests.proof.functions import encoded_function, is_installed, is_users
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, UndecidedError, number, packed
 
@@ -182,6 +182,8 @@ def _ufunc(value: np.ufunc) -> bytes:
 def _array(value: Any) -> bytes:
     if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
         raise UndecidedError(f"a value of type {name_of(type(value))}")
+    if odd := odd_bits_of(words_of(value)):
+        raise UndecidedError(f"an array of {odd} with bits that mean nothing")
     weak = bool(getattr(value, "weak_type", False))
     kind = "jax" if isinstance(value, jax.Array) else name_of(type(value))
     return packed(kind, str(value.dtype).encode(), b"~" if weak else b"", content(words_of(value)))
@@ -189,11 +191,6 @@ def _array(value: Any) -> bytes:
 
 def _function(value: Callable[..., Any]) -> bytes:
     return packed("function", encoded_function(value, encoded))
-
-
-def _partial(value: functools.partial[Any]) -> bytes:
-    parts = (value.func, value.args, value.keywords, kinds_of((value.args, value.keywords)))
-    return packed("partial", *map(encoded, parts))
 
 
 def _treedef(value: Any) -> bytes:
@@ -481,7 +478,7 @@ _ENCODERS = _Encoders(
         types.MappingProxyType: _mapping,
         set: _set,
         frozenset: _set,
-        functools.partial: _partial,
+        functools.partial: _function,
         np.ufunc: _ufunc,
         jax.tree_util.PyTreeDef: _treedef,
     }

@@ -29,11 +29,11 @@ Encode = Callable[[Any], bytes]
 
 
 def encoded_function(function: Any, encode: Encode) -> bytes:
-    """Return the number of a function; `encode` encodes what it captures.
+    """Return the number of a function, or of a partial; `encode` encodes what it captures.
 
     Raises `UndecidedError` for what it reads and cannot be encoded.
     """
-    return _Reading(encode, ()).function(function)
+    return _Reading(encode, (), {}).value(function)
 
 
 def may_write(function: Any) -> bool:
@@ -101,9 +101,12 @@ NOTED = "__constparity_noted__"
 
 
 class _Reading:
-    def __init__(self, encode: Encode, within: tuple[Any, ...]) -> None:
+    def __init__(
+        self, encode: Encode, within: tuple[Any, ...], held: dict[int, tuple[Any, int]]
+    ) -> None:
         self._encode = encode
         self._within = within
+        self._held = held  # what may change, with its place: a function tells one from its equal
 
     def function(self, function: Any) -> bytes:
         if isinstance(function, types.MethodType):
@@ -119,15 +122,16 @@ class _Reading:
             return number("named", function.__module__, function.__qualname__)
         if function in self._within:
             return number("itself", self._within.index(function))
-        inside = _Reading(self._encode, (*self._within, function))
+        inside = _Reading(self._encode, (*self._within, function), self._held)
         names = _free_values(function)
         names |= {f"attribute {name}": each for name, each in vars(function).items()}
         if is_installed(code):
             names.pop(_TOLD_ALONE.get((function.__module__, function.__qualname__), ""), None)
         parts = [part for name in sorted(names) for part in (name, inside.value(names[name]))]
         defaults = (function.__defaults__ or (), function.__kwdefaults__ or {})
+        named = (function.__name__, function.__doc__ or "")
         code_read = self.code(code)
-        return number("function", code_read, *map(inside.value, defaults), "|", *parts)
+        return number("function", code_read, *named, *map(inside.value, defaults), "|", *parts)
 
     def code(self, code: types.CodeType) -> bytes:
         """Return the number of some code: its instructions, names and constants, not its lines."""
@@ -145,11 +149,25 @@ class _Reading:
             if is_users(value):
                 raise UndecidedError(f"a callback that reads the module {value.__name__}")
             return number("module", value.__name__)
-        if isinstance(value, dict):  # whose order a callback may see
-            return number("dict", self._encode(value), *map(self._encode, value))
         if isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
             return self.function(value)
-        return number(self._encode(value), kinds_of(value))
+        if type(value) is functools.partial:
+            held = (value.func, value.args, value.keywords, vars(value))
+            return number("partial", *map(self.value, held))
+        if type(value) in (list, dict, set, np.ndarray):
+            if id(value) in self._held:
+                return number("again", self._held[id(value)][1])
+            self._held[id(value)] = value, len(self._held)
+        if type(value) is dict:  # whose order a function may see, and types of all that is held
+            return number("dict", *(self.value(each) for pair in value.items() for each in pair))
+        if type(value) in (tuple, list):
+            return number(type(value).__name__, *map(self.value, value))
+        if type(value) in (set, frozenset):
+            return number(type(value).__name__, *sorted(map(self.value, value)))
+        laid: tuple[int, ...] = ()
+        if isinstance(value, np.ndarray):
+            laid = (value.flags.writeable, *value.strides)
+        return number(self._encode(value), kinds_of(value), *laid)
 
 
 def kinds_of(value: Any) -> str:

@@ -6,9 +6,11 @@ import re
 import sys
 import textwrap
 import types
+from functools import partial
 
 import equinox
 import jax
+import numpy as np
 import pytest
 
 from parity_tests.proof.encodings import encoded
@@ -202,6 +204,60 @@ def test_a_type_that_a_callback_holds_is_all_that_it_says():
     ]
     assert len({encoded(each) for each in kinds}) == len(kinds)
     assert encoded(kinds[0]) == encoded(jax.ShapeDtypeStruct((2,), "float32"))
+
+
+HELD = [
+    lambda: [{"a": 1, "b": 2}],
+    lambda: [{"b": 2, "a": 1}],
+    lambda: [{1}],
+    lambda: [{np.int64(1)}],
+    lambda: [{1: 0}],
+    lambda: [{np.int64(1): 0}],
+    lambda: np.ones((2, 2)),
+    lambda: np.ones((2, 2), order="F"),
+    lambda: np.broadcast_to(1.0, (2, 2)),
+    lambda: np.ones(2),
+    lambda: np.frombuffer(np.ones(2).tobytes()),
+    lambda: [[1], [1]],
+    lambda: [[1]] * 2,
+    lambda: ([1], [1]),
+    lambda: ([1],) * 2,
+    lambda: partial(max, [{"a": 1, "b": 2}]),
+    lambda: partial(max, [{"b": 2, "a": 1}]),
+    lambda: partial(max, key={"a": 1, "b": 2}),
+    lambda: partial(max, key={"b": 2, "a": 1}),
+]
+
+
+def holding(value):
+    return lambda x: (x, value)
+
+
+def test_what_a_function_may_tell_of_what_it_holds_is_part_of_its_number():
+    numbers = [encoded_function(holding(make()), encoded) for make in HELD]
+    assert numbers == [encoded_function(holding(make()), encoded) for make in HELD]
+    assert len({*numbers}) == len(HELD)
+
+
+def test_the_name_and_the_text_of_a_function_and_attributes_of_a_partial_are_part_of_its_number():
+    def made(**attributes):
+        def host(x):
+            return x
+
+        told = partial(host)
+        for name, value in attributes.items():
+            setattr(told if name == "k" else host, name, value)
+        return encoded_function(told, encoded)
+
+    kinds = [{}, {"__name__": "other"}, {"__doc__": "text"}, {"k": 1}, {"k": 2}]
+    assert len({made(**each) for each in kinds}) == len(kinds)
+    assert made(k=1) == made(k=1)
+
+
+def test_an_array_with_bits_that_mean_nothing_is_undecided():
+    odd = np.uint8([2]).view(bool)
+    with pytest.raises(UndecidedError, match="an array of bool with bits that mean nothing"):
+        encoded_function(lambda x: odd, encoded)
 
 
 @pytest.mark.parametrize(
