@@ -129,9 +129,8 @@ class _Reading:
             names.pop(_TOLD_ALONE.get((function.__module__, function.__qualname__), ""), None)
         parts = [part for name in sorted(names) for part in (name, inside.value(names[name]))]
         defaults = (function.__defaults__ or (), function.__kwdefaults__ or {})
-        named = (function.__name__, function.__doc__ or "")
-        code_read = self.code(code)
-        return number("function", code_read, *named, *map(inside.value, defaults), "|", *parts)
+        told = map(inside.value, (*defaults, function.__name__, function.__doc__))
+        return number("function", self.code(code), *told, "|", *parts)
 
     def code(self, code: types.CodeType) -> bytes:
         """Return the number of some code: its instructions, names and constants, not its lines."""
@@ -158,12 +157,13 @@ class _Reading:
             if id(value) in self._held:
                 return number("again", self._held[id(value)][1])
             self._held[id(value)] = value, len(self._held)
-        if type(value) is dict:  # whose order a function may see, and types of all that is held
-            return number("dict", *(self.value(each) for pair in value.items() for each in pair))
+        kind = type(value).__name__
+        if type(value) in (dict, types.MappingProxyType):  # whose order a function may see
+            return number(kind, *(self.value(each) for pair in value.items() for each in pair))
         if type(value) in (tuple, list):
-            return number(type(value).__name__, *map(self.value, value))
+            return number(kind, *map(self.value, value))
         if type(value) in (set, frozenset):
-            return number(type(value).__name__, *sorted(map(self.value, value)))
+            return number(kind, *sorted(map(self.value, value)))
         laid: tuple[int, ...] = ()
         if isinstance(value, np.ndarray):
             laid = (value.flags.writeable, *value.strides)
