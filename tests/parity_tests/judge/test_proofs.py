@@ -110,6 +110,27 @@ def test_a_module_that_calls_python_is_proved_where_its_functions_are_the_same(
     assert claims_of(before, after)[1].answer == answer
 
 
+def calling(side, jaxpr, **functions):
+    """An observation of a program whose modules, by platform, call functions of these numbers."""
+    modules = {
+        platform: ProgramNumber(digest="m", callbacks=1, functions=each)
+        for platform, each in functions.items()
+    }
+    numbers = Numbers(jaxpr=ProgramNumber(digest=jaxpr), modules=modules)
+    return Observation(program="p", side=side, numbers=numbers)
+
+
+def test_each_platform_has_functions_of_its_own():
+    before = calling(BEFORE, "d", cpu="f", cuda="g")
+    after = calling(AFTER, "e", cpu="f", cuda="f")
+    assert [each.answer for each in claims_of(before, after)[1:]] == ["proved", "undecided"]
+
+
+def test_jaxprs_of_stock_jax_alone_tell_the_functions_of_modules():
+    before, after = calling("legacy", "d", cpu=""), calling("simplified", "d", cpu="")
+    assert claims_of(before, after)[1].answer == "undecided"
+
+
 @pytest.mark.parametrize(
     ("one", "two", "answer", "reason"),
     [

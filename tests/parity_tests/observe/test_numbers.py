@@ -1,6 +1,7 @@
 """Numbers of a program: what is lowered for them, and under which settings."""
 
 import functools
+import os
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +45,18 @@ def test_a_captured_array_with_bits_that_mean_nothing_is_undecided_where_it_is_p
     assert not before.numbers.modules[""].undecided
     told = "a captured array of bool with bits that mean nothing"
     assert {after.numbers.modules[""].undecided, after.numbers.jaxpr.undecided} == {told}
+
+
+def test_the_functions_that_a_module_calls_are_known_of_stock_jax_where_they_have_numbers():
+    def module(function, side="jax-legacy"):
+        calling = from_function(lambda: (lambda x: jax.pure_callback(function, x, x), (TABLE,)), "")
+        return measure.number(calling, side).numbers.modules[""]
+
+    found = module(np.sin)
+    assert (found.callbacks, found.functions) == (1, module(np.sin, "jax-simplified").functions)
+    assert "" != found.functions != module(np.cos).functions != ""
+    for unknown in (module(lambda x: os.getenv(x)), module(np.sin, "legacy")):
+        assert (unknown.callbacks, unknown.functions, unknown.undecided) == (1, "", "")
 
 
 def added(x_ref, table_ref, sum_ref):

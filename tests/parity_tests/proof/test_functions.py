@@ -12,6 +12,7 @@ import equinox
 import jax
 import numpy as np
 import pytest
+from jax.extend.core import Primitive, primitives
 
 from parity_tests.proof.encodings import encoded
 from parity_tests.proof.functions import encoded_function
@@ -183,6 +184,8 @@ def test_an_error_of_equinox_is_its_condition_and_its_texts():
     """Its callback holds the text of the stack as well, and random bytes."""
 
     def digest(is_wrong, text):
+        jax.clear_caches()  # else the trace has the stack of the first one
+
         def checked(x):
             return equinox.error_if(x, is_wrong(x), text)
 
@@ -192,6 +195,45 @@ def test_an_error_of_equinox_is_its_condition_and_its_texts():
     assert first == digest(lambda x: x < 0, "negative")
     assert first != digest(lambda x: x < 0, "below zero")
     assert first != digest(lambda x: x <= 0, "negative")
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_captured_stack_counts_where_it_is_not_that_of_equinox(is_named):
+    """Code of the user's under its name does, and code of a package under another."""
+
+    def made(stack):
+        def raises(x):
+            return stack
+
+        if is_named:
+            raises.__module__, raises.__qualname__ = "equinox._errors", "_error.<locals>.raises"
+        else:
+            raises.__code__ = raises.__code__.replace(co_filename=textwrap.__file__)
+        return raises
+
+    assert number_of(made(1)) == number_of(made(1)) != number_of(made(2))
+
+
+def test_objects_under_a_name_are_told_apart_by_module_name_and_class(monkeypatch):
+    def put(module, name, bases=(), **body):
+        made = type("Kind", bases, {"__module__": module.__name__, **body})
+        monkeypatch.setattr(module, name, made(), raising=False)
+        return getattr(module, name)
+
+    told = [put(textwrap, "ONE"), put(dataclasses, "ONE"), put(dataclasses, "MISSING")]
+    monkeypatch.setattr(textwrap, "TWO", type(told[0])(), raising=False)
+    told.append(textwrap.TWO)
+    assert len({encoded(each) for each in told}) == len(told)
+    more = [put(textwrap, "A", (list,)), put(textwrap, "B", __slots__=("a", "__dict__"))]
+    for each in (*more, NotImplemented):
+        with pytest.raises(UndecidedError, match="a value of type "):
+            encoded(each)
+
+
+def test_primitives_of_jax_are_their_names_and_others_are_undecided():
+    assert encoded(primitives.sin_p) == encoded(primitives.sin_p) != encoded(primitives.cos_p)
+    with pytest.raises(UndecidedError, match="the primitive sin, which is not JAX's"):
+        encoded(Primitive("sin"))
 
 
 def test_a_type_that_a_callback_holds_is_all_that_it_says():
@@ -209,6 +251,8 @@ def test_a_type_that_a_callback_holds_is_all_that_it_says():
 HELD = [
     lambda: [{"a": 1, "b": 2}],
     lambda: [{"b": 2, "a": 1}],
+    lambda: types.MappingProxyType({"a": 1, "b": 2}),
+    lambda: types.MappingProxyType({"b": 2, "a": 1}),
     lambda: [{1}],
     lambda: [{np.int64(1)}],
     lambda: [{1: 0}],

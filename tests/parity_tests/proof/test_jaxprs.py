@@ -606,6 +606,11 @@ def calls(*functions):
     return rule
 
 
+def times_c():
+    """Another function of one code each time."""
+    return lambda x: x * C
+
+
 def test_a_primitive_that_calls_python_is_what_it_calls():
     kinds = [
         {"other": calls(np.sin)},
@@ -614,6 +619,9 @@ def test_a_primitive_that_calls_python_is_what_it_calls():
         {"other": calls(lambda x: x * (C + 1))},
         {"other": calls(np.sin, np.cos)},
         {"other": calls(np.cos, np.sin)},
+        {"other": calls(np.sin, np.sin)},
+        {"other": calls(times_c(), np.sin, times_c())},
+        {"other": calls(times_c(), times_c(), np.sin)},
         {"cpu": calls(np.sin), "cuda": jnp.sin},
         {"cpu": calls(np.cos), "cuda": jnp.sin},
     ]
