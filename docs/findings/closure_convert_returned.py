@@ -1,10 +1,10 @@
 """After the flip, a function that Equinox has converted returns fewer arrays from a jit.
 
-Title: What filter_closure_convert returns from filter_jit holds captured arrays before the flip alone
+Title: What filter_closure_convert returns from a jit holds captured arrays before the flip alone
 
 `equinox.filter_closure_convert(f, x)` traces `f` and returns a module that holds the jaxpr, and
-`closed.consts` as its arrays. Where it is returned from `equinox.filter_jit`, its arrays are results
-of the jitted function:
+`closed.consts` as its arrays. Where it is returned from `equinox.filter_jit`, these are results of
+the jitted function:
 
     before the flip: 1 array of (3, 3)
     after the flip: no array

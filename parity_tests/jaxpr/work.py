@@ -284,7 +284,7 @@ class _Origins(Domain[_Origin]):
                 self.walk.repeats.add(id(equation))
             return [origin] * len(equation.outvars)
         structure = structure_of(equation)
-        if isinstance(structure, Scan) and 1 <= structure.length <= equation.params["unroll"]:
+        if isinstance(structure, Scan) and _is_written_out(structure, equation):
             return self._unrolled(equation, structure, operands)
         # XLA takes the branch that a constant chooses; which one it is, is not looked up.
         is_chosen = isinstance(structure, Cond) and operands[0] != _Origin.ARGUMENTS
@@ -383,6 +383,12 @@ def _is_work(equation: Any) -> bool:
     return equation.primitive.name not in TRIVIAL and not any(
         dtype is None or jax.dtypes.issubdtype(dtype, jax.dtypes.extended) for dtype in dtypes
     )
+
+
+def _is_written_out(loop: Scan, equation: Any) -> bool:
+    """Say whether JAX writes out all turns of a loop, whose number may be a symbol."""
+    most: int = equation.params["unroll"]
+    return isinstance(loop.length, int) and 1 <= loop.length <= most
 
 
 def _is_converted_otherwise(equation: Any) -> bool:

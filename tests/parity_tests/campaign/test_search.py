@@ -11,6 +11,7 @@ from parity_tests.campaign.searching import leave, smaller_programs, with_files
 from parity_tests.campaign.spec import CampaignSpec, CorpusSpec, EnvironmentSpec, Spec, SpecError
 from parity_tests.fuzz import campaign as fuzzing
 from parity_tests.fuzz import coverage
+from parity_tests.fuzz.catalogue import OPERATIONS, WITH_BODIES
 from parity_tests.fuzz.coverage import is_valid, varied
 from parity_tests.fuzz.recipe import Piece, Recipe, RecipeArray
 from reports.store.plan_records import finished
@@ -18,7 +19,7 @@ from reports.store.plan_report import plan_report
 from tests.helpers.built_grids import program
 from tests.helpers.quick_tasks import row, run_with
 
-SCALE, COND = coverage.OPERATIONS[0], coverage.WITH_BODIES[0]
+SCALE, COND = OPERATIONS[0], WITH_BODIES[0]
 
 
 def recipe(*constructs, outside="nothing", **array):
@@ -27,7 +28,7 @@ def recipe(*constructs, outside="nothing", **array):
     return Recipe(pieces, (RecipeArray(**array),) * 4, outside=outside)
 
 
-ONE, OTHER = recipe(coverage.OPERATIONS[0]), recipe(coverage.OPERATIONS[1], outside="grad")
+ONE, OTHER = recipe(OPERATIONS[0]), recipe(OPERATIONS[1], outside="grad")
 
 
 def test_the_features_of_a_program_are_its_combinations():
