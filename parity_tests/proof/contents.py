@@ -24,7 +24,7 @@ from parity_tests.proof.numbers import Number, UndecidedError, number
 _CHUNK = 1 << 22  # bytes that are hashed at once; they must be the same in every process
 _COMPARED = 1 << 20  # elements that are compared at once
 _PROBES = 8
-_FEW = 1 << 12  # elements that cost less than what would spare them
+_FEW = 1 << 10  # elements that cost less than what would spare them
 
 # NumPy's names of the types of elements that have a rule, by MLIR's. One whose elements do not fill
 # their bytes is among `_BITS`, too.

@@ -383,7 +383,7 @@ def _encoder_for(kind: type) -> Encoder:
     """Choose the rule for a type."""
     if issubclass(kind, type):
         return _class
-    if _holds_more(kind):
+    if not is_of_jax(kind) and _holds_more(kind):
         return _refused(f"a value of type {name_of(kind)}, which has more than its fields")
     if issubclass(kind, enum.Enum):
         tag = name_of(kind)

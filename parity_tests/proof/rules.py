@@ -267,10 +267,7 @@ def asked_by(equation: Any) -> Asked:
 
 
 def _columns(params: Any, names: Sequence[str], count: int) -> list[bytes]:
-    # Mostly all operands have one and the same, which asks nothing.
-    columns = [(name, params[name]) for name in names if any(map(_is_set, {*params.get(name, ())}))]
-    if not columns:
-        return [b""] * count
+    columns = [(name, params[name]) for name in names if any(map(_is_set, params.get(name, ())))]
     return [
         b"".join(encoded((name, each[n])) for name, each in columns if _is_set(each[n]))
         for n in range(count)
