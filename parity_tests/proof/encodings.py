@@ -428,7 +428,7 @@ _known_primitives: set[Any] = {
 }
 
 
-def is_jaxs(primitive: Any) -> bool:
+def is_primitive_of_jax(primitive: Any) -> bool:
     """Say whether a primitive is JAX's, whose name and params say what it does.
 
     JAX's are the globals of its modules, and the one of the engine.
@@ -443,7 +443,7 @@ def is_jaxs(primitive: Any) -> bool:
 
 
 def _primitive(value: Any) -> bytes:
-    if not is_jaxs(value):
+    if not is_primitive_of_jax(value):
         raise UndecidedError(f"the primitive {value.name}, which is not JAX's")
     return packed("primitive", value.name.encode())
 

@@ -35,7 +35,7 @@ from parity_tests.proof.contents import content, odd_bits_of
 from parity_tests.proof.encodings import (
     digest_of_type,
     encoded,
-    is_jaxs,
+    is_primitive_of_jax,
     is_replicated,
     with_digests,
 )
@@ -241,7 +241,7 @@ class _Walk:
 
     def equation(self, equation: Any, operands: list[Number], used: Used) -> list[Number]:
         """Return the numbers of the results of an equation."""
-        if not is_jaxs(equation.primitive):
+        if not is_primitive_of_jax(equation.primitive):
             return self._foreign(equation, operands)
         name, structure = equation.primitive.name, structure_of(equation)
         if name in OF_ONE_OBJECT:
