@@ -103,6 +103,12 @@ def test_a_count_that_differs_between_processes_is_said_and_not_met():
     assert line.note == "1 to 2 over the processes"
 
 
+def test_samples_of_other_rows_are_left_out():
+    pool, sample = pool_of(legacy=[1.0, 3.0]), {"case": "call", "what": "seconds", "value": 9.0}
+    pool.add("legacy", [Sample(row=2, unit="seconds", **sample)])
+    assert list(pool.of("call", "seconds", "legacy")) == [1.0, 3.0]
+
+
 def test_a_contestant_that_was_not_measured_is_an_error():
     with pytest.raises(KeyError):
         pool_of(legacy=[1.0]).ratio("call", "seconds", "legacy", "jax-legacy")

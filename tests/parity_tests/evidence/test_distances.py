@@ -6,7 +6,7 @@ import tracemalloc
 import ml_dtypes
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from parity_tests.evidence import distances, tolerance_ladder, values
@@ -102,12 +102,20 @@ def test_pieces_give_what_the_whole_gives(arrays, size, monkeypatch):
         assert found == measured_at_once(left, right)
 
 
+# Divided as float64, of these the first is the larger one.
+CLOSE = [
+    (2084910401012760645, 3506577755382048415),
+    (2084910401012760727, 3506577755382048552),
+]
+
+
 @settings(deadline=None, derandomize=True)
 @given(
     st.lists(
         st.tuples(st.integers(1, 2**64 - 1), st.integers(1, 2**64 - 1)), min_size=1, max_size=9
     )
 )
+@example(CLOSE)
 def test_the_largest_quotient_of_large_integers_is_rounded_once(pairs):
     over, under = (np.array(each, np.uint64) for each in zip(*pairs, strict=True))
     assert distances.largest_quotient(over, under) == max(a / b for a, b in pairs)
