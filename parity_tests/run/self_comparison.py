@@ -114,13 +114,13 @@ def _turns(context: Context, runs: int) -> list[dict[tuple[int, Side], Recorded]
     turns: list[dict[tuple[int, Side], Recorded]] = []
     jobs, [side] = context.collected.jobs, context.options.sides
     how, announced = context.options.once_more(steady_calls=context.options.steady_calls), False
-    for turn in range(runs):
+    for turn in range(runs if jobs else 0):
         context.progress(turn, runs, f"{side}: run {turn + 1} of {runs}")
         own, left = turn_folder(context.folder, turn), runs - turn - 1
         is_new = not any(finished_programs(own))
         begun = time.monotonic()
         turns.append(run_sides(jobs, [side], own, how))
-        if is_new and left and jobs and not announced:
+        if is_new and left and not announced:
             announced, seconds = True, time.monotonic() - begun
             context.announce(
                 f"a run took {spoken(seconds)}: {left} more will take {spoken(left * seconds)}"

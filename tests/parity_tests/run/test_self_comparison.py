@@ -39,6 +39,7 @@ def test_nothing_collected_and_unknown_sides_have_their_own_status(tmp_path, cap
     (tmp_path / "empty.py").touch()
     empty = str(tmp_path / "empty.py")
     assert main(["aa", empty]) == 5
+    assert "run 1 of 20" not in capsys.readouterr().err
     assert main(["aa", empty, "--side", "neither"]) == 4
     assert "no side 'neither'" in " ".join(capsys.readouterr().err.split())
 
