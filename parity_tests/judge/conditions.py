@@ -81,6 +81,14 @@ def _sharded_across_modes(pair: Pair, left: object, right: object) -> bool:
     return pair.across_modes and any(each.sharded_arrays for each in jaxprs)
 
 
+def _stock_inlines_sharded_keys(pair: Pair, left: object, right: object) -> bool:
+    """Say whether stock simplified inlines PRNG keys of a mesh, which ours hoists as they lie."""
+    is_sharded = bool(pair.left.jaxpr and pair.left.jaxpr.sharded_arrays)
+    keys = [each for each in pair.left.ledger if each.dtype.startswith("key<")]
+    of_mesh = any(" over " in each.sharding for each in keys)
+    return is_sharded and of_mesh and _stock_keeps_keys(pair, left, right)
+
+
 def _committed_in_stock_simplified(pair: Pair, left: object, right: object) -> bool:
     jaxprs = [each.jaxpr for each in (pair.left, pair.right) if each.jaxpr]
     return pair.right.side == "jax-simplified" and any(each.committed_arrays for each in jaxprs)
@@ -140,6 +148,7 @@ CONDITIONS: dict[Condition, Holds] = {
     "arguments of the user stand alike": _arguments_stand_alike,
     "stock loses marks": _stock_loses_marks,
     "sharded arrays across modes": _sharded_across_modes,
+    "stock inlines sharded keys": _stock_inlines_sharded_keys,
     "committed arrays in stock simplified": _committed_in_stock_simplified,
     "each array is held once at most": lambda pair, left, right: left <= _bytes_once(pair),
     "committed arrays are held twice at most": _committed_held_twice,

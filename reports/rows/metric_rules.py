@@ -26,6 +26,7 @@ Condition = Literal[
     "arguments of the user stand alike",
     "stock loses marks",
     "sharded arrays across modes",
+    "stock inlines sharded keys",
     "committed arrays in stock simplified",
     "each array is held once at most",
     "committed arrays are held twice at most",
@@ -170,11 +171,16 @@ MARKS: Rule = (
     expected("stock JAX does not mark all const args of inner functions", "stock loses marks"),
     different("const args of inner functions are not marked as main's are"),
 )
+_SHARDED_KEYS = expected(
+    "ours keeps the shardings of typed PRNG keys, stock inlines them", "stock inlines sharded keys"
+)
+DEVICES: Rule = (_SHARDED_KEYS, *SAME_PROGRAM)
 PLACEMENT: Rule = (
     Ruling("not compared", "not measured", ("a value is missing",)),
     expected(
         "simplified keeps the shardings of arrays, legacy inlines", "sharded arrays across modes"
     ),
+    _SHARDED_KEYS,
     expected(
         "captured arrays decide placement in stock simplified alone",
         "committed arrays in stock simplified",

@@ -314,7 +314,7 @@ _EXECUTABLE = (
     Metric(
         "devices of the executable",
         _field("executable", "devices"),
-        within=rules.SAME_PROGRAM,
+        within=rules.DEVICES,
         across=rules.PLACEMENT,
     ),
     Metric(

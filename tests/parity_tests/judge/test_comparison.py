@@ -10,8 +10,8 @@ from parity_tests.evidence.values import Value
 from parity_tests.judge.comparison import told_apart, worst_in_words
 from parity_tests.judge.sides import Pair
 from parity_tests.judge.verdict import judge
-from reports.rows import Check, JaxprCounts, Observation, OutputLeaf
-from reports.rows.observation import StableHloCounts
+from reports.rows import Check, JaxprCounts, Observation, OutputLeaf, Proof
+from reports.rows.observation import ExecutableCounts, StableHloCounts
 
 
 def judged(left, right, **changes):
@@ -57,6 +57,38 @@ def test_placement_is_compared_exactly_but_where_captured_arrays_are_placed(
         *pair, sharding=("cpu:0", "cpu:1"), committed=(False, True), jaxpr=(jaxpr, jaxpr)
     )
     assert found["output shardings"] == found["output committed"] == outcome
+
+
+@pytest.mark.parametrize(
+    ("right", "dtype", "sharding", "outcome"),
+    [
+        ("jax-simplified", "key<fry>", "P('x',) over x=8", "expected difference"),
+        ("jax-simplified", "key<fry>", "cpu:1", "different"),
+        ("jax-simplified", "uint32", "P('x',) over x=8", "different"),
+        ("jax-legacy", "key<fry>", "P('x',) over x=8", "different"),
+    ],
+)
+def test_sharded_keys_place_outputs_where_stock_jax_inlines_them(right, dtype, sharding, outcome):
+    jaxpr = counts(sharded_arrays=1)
+    proof = Proof(
+        array_literals=0, constvars=1, const_args=0, unique_captured=1, inlined_constant_bytes=256,
+        holds=True, statement="",
+    )  # fmt: skip
+    ledger = (captured_array(dtype=dtype, sharding=sharding),)
+    executables = tuple(
+        ExecutableCounts(
+            instructions=1, fusions=0, constants=0, constant_bytes=0, serialized_bytes=None,
+            devices=devices,
+        )
+        for devices in (8, 1)
+    )  # fmt: skip
+    found = judged(
+        right.replace("jax-", ""), right, sharding=("cpu:0, cpu:1", "cpu:0"),
+        committed=(True, False), jaxpr=(jaxpr, jaxpr), proof=(proof, proof),
+        ledger=(ledger, ledger), executable=executables,
+    )  # fmt: skip
+    placed = ("output shardings", "output committed", "devices of the executable")
+    assert {found[each] for each in placed} == {outcome}
 
 
 def test_placement_that_was_not_measured_is_not_compared():
