@@ -14,7 +14,7 @@ import jax
 from parity_tests.evidence.found import NumberedStep
 from parity_tests.exception_texts import named, without_ids
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jax_internals import const_args, devices_of
+from parity_tests.jax_internals import arguments_left_out, const_args, devices_of
 from parity_tests.jaxpr.captured import CapturedValue, is_gone, words_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
 from parity_tests.observe.reads.recorder import Site
@@ -182,12 +182,14 @@ def _number_module(lowered: Lowered, made: Any) -> Numbered:
     if found.callbacks and not is_ours(lowered.built.side):
         with suppress(UndecidedError):
             found = with_functions(found, made)
+    # A module does not say which arguments of the user it takes. It has shardings over so many
+    # devices, and not which devices they are: where a captured array places a program is a hazard.
     devices = devices_of(made)
-    if len(devices) < 2:  # where a captured array places a program is a hazard
+    beside = arguments_left_out(made), devices if len(devices) > 1 else ()
+    if not any(beside):
         return found
-    # A module has shardings over so many devices, and not which devices they are.
-    by_calls = found.by_calls and number(found.by_calls, encoded(devices))
-    return replace(found, digest=number(found.digest, encoded(devices)), by_calls=by_calls)
+    by_calls = found.by_calls and number(found.by_calls, encoded(beside))
+    return replace(found, digest=number(found.digest, encoded(beside)), by_calls=by_calls)
 
 
 def digest_of(digest: Number, options: Mapping[str, Any]) -> str:

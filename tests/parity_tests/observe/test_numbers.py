@@ -63,6 +63,22 @@ def added(x_ref, table_ref, sum_ref):
     sum_ref[...] = x_ref[...] + table_ref[...]
 
 
+@pytest.mark.parametrize("side", ["jax-legacy", "simplified"])
+def test_programs_that_read_another_argument_are_two_though_their_modules_are_alike(side):
+    """JAX leaves out the arguments that a program does not read, and the modules do not say so."""
+    x = np.ones(4, np.float32)
+
+    def module(function, *args):
+        program = from_function(lambda: (function, args), "")
+        return measure.number(program, side).numbers.modules[""].digest
+
+    first, second = (lambda p, q: p * TABLE[:4]), (lambda p, q: q * TABLE[:4])
+    assert "" != module(first, x, x) != module(second, x, x) != ""
+    # The same, with another place in a tree.
+    assert module(first, x, x) == module(first, x, np.int32(3))
+    assert module(second, (x, x), x) != module(second, x, x)
+
+
 def test_a_kernel_for_a_device_that_is_away_is_lowered_for_it():
     table = jnp.ones((8, 128))
     mark = Mark((jax.ShapeDtypeStruct((8, 128), "float32"),), {}, None, ())
