@@ -178,18 +178,16 @@ def _number_module(lowered: Lowered, made: Any) -> Numbered:
     passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
     for each in passed:
         _check_bits(odd_bits_of(each))
-    found = number_module(made.compiler_ir(), passed)
+    found = number_module(made.compiler_ir(), passed, arguments_left_out(made))
     if found.callbacks and not is_ours(lowered.built.side):
         with suppress(UndecidedError):
             found = with_functions(found, made)
-    # A module does not say which arguments of the user it takes. It has shardings over so many
-    # devices, and not which devices they are: where a captured array places a program is a hazard.
     devices = devices_of(made)
-    beside = arguments_left_out(made), devices if len(devices) > 1 else ()
-    if not any(beside):
+    if len(devices) < 2:  # where a captured array places a program is a hazard
         return found
-    by_calls = found.by_calls and number(found.by_calls, encoded(beside))
-    return replace(found, digest=number(found.digest, encoded(beside)), by_calls=by_calls)
+    # A module has shardings over so many devices, and not which devices they are.
+    by_calls = found.by_calls and number(found.by_calls, encoded(devices))
+    return replace(found, digest=number(found.digest, encoded(devices)), by_calls=by_calls)
 
 
 def digest_of(digest: Number, options: Mapping[str, Any]) -> str:

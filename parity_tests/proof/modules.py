@@ -40,6 +40,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from parity_tests.proof.attributes import passed_content
@@ -86,13 +87,13 @@ _PLACEMENT = frozenset(
 )
 
 
-def number_module(module: Any, const_args: Sequence[Any]) -> Numbered:
+def number_module(module: Any, const_args: Sequence[Any], left_out: Sequence[int] = ()) -> Numbered:
     """Return the numbers of what `lowered.compiler_ir("stablehlo")` returned.
 
-    `const_args` are the arrays that a call passes for the arguments marked `jax.const`, in order.
-    The output tree, and which arguments of the user the module leaves out, are for the caller to
-    compare. The source of a step is for `place_of_locations`. Raises `UndecidedError` where the
-    module has something without a rule.
+    `const_args` are the arrays that a call passes for the arguments marked `jax.const`, in order,
+    `left_out` the positions of the user's arguments that the module does not take. The output tree
+    is for the caller to compare. The source of a step is for `place_of_locations`. Raises
+    `UndecidedError` where the module has something without a rule.
 
     Example::
 
@@ -100,18 +101,19 @@ def number_module(module: Any, const_args: Sequence[Any]) -> Numbered:
         number_module(lowered.compiler_ir("stablehlo"), ()).digest
     """
     try:
-        return _numbered(Module(module), const_args)
+        return _numbered(Module(module), const_args, left_out)
     except RecursionError:
         raise UndecidedError("functions or regions that are nested too deeply") from None
 
 
-def _numbered(read: Module, const_args: Sequence[Any]) -> Numbered:
+def _numbered(read: Module, const_args: Sequence[Any], left_out: Sequence[int]) -> Numbered:
     written, expanded = _sizes(read)
     expands = expanded <= max(_SMALL, _GROWTH * written)
-    numbered = _Numbering(read, expands).of_main(const_args)
+    numbered = _Numbering(read, expands).of_main(const_args, left_out)
     if expanded <= max(_SMALL, _MUCH * written):
         return numbered
-    by_calls = _Numbering(read, expands=False).of_main(const_args) if expands else numbered
+    apart = _Numbering(read, expands=False)
+    by_calls = apart.of_main(const_args, left_out) if expands else numbered
     return replace(numbered, by_calls=by_calls.digest)
 
 
@@ -155,9 +157,9 @@ class _Numbering:
         self._steps_of_bodies: list[Step] = []
         self._calls: list[Any] = []  # the locations of the calls around, outermost first
 
-    def of_main(self, const_args: Sequence[Any]) -> Numbered:
+    def of_main(self, const_args: Sequence[Any], left_out: Sequence[int]) -> Numbered:
         main = self._module.main
-        environment, arguments = self._arguments(main, const_args)
+        environment, arguments = self._arguments(main, const_args, left_out)
         scope = _Scope()
         outputs = _tokens_first(
             self._block(self._live.block(main.block), environment, scope), main.of_results
@@ -189,13 +191,14 @@ class _Numbering:
         )
 
     def _arguments(
-        self, main: Function, const_args: Sequence[Any]
+        self, main: Function, const_args: Sequence[Any], left_out: Sequence[int]
     ) -> tuple[_Environment, list[Number]]:
         """Return the numbers of all arguments of main, and a list without const args."""
         passed = iter(const_args)
         environment: _Environment = {}
         numbers: list[Number] = []
-        positions: Counter[str] = Counter()
+        of_kind: Counter[str] = Counter()
+        taken = (n for n in count() if n not in left_out)
         block = main.block
         for value, type_, marks in zip(
             block.arguments, block.types, main.of_arguments, strict=True
@@ -210,8 +213,9 @@ class _Numbering:
                 environment[value] = self._constant(passed_content(array, type_))
                 continue
             kind = next((each for each in (_DIMENSION, _TOKEN) if each in marks), "argument")
-            found = number("input", kind, positions[kind], _marked(type_, marks))
-            positions[kind] += kind != _TOKEN
+            position = next(taken) if kind == "argument" else of_kind[kind]
+            found = number("input", kind, position, _marked(type_, marks))
+            of_kind[kind] += kind != _TOKEN
             environment[value] = found
             numbers.append(found)
         if next(passed, None) is not None:
