@@ -33,8 +33,7 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
     committed, which JAX moves, or one on the devices of the program.
     """
     others = list(_stated_after(traced))
-    values = [each.value for each in traced.arguments]
-    sizes = [each.size for each in abstract_meshes(values, traced.options)]
+    sizes = _abstract_sizes(traced)
     for use in traced.uses:
         if is_committed(use.array.value):
             own = devices_of(use.array.value.sharding)
@@ -57,6 +56,12 @@ def incompatible_devices(traced: TracedProgram) -> Iterator[Hazard]:
                     "call (incompatible devices)",
                     advice("same devices" if len(own) == 1 else "same mesh"),
                 )
+
+
+def _abstract_sizes(traced: TracedProgram) -> list[int]:
+    """Return the sizes of the abstract meshes that a captured array is held against."""
+    values = [each.value for each in traced.arguments]
+    return [each.size for each in abstract_meshes(values, traced.options)]
 
 
 def _stated_after(traced: TracedProgram) -> Iterator[tuple[str, tuple[Any, ...]]]:
@@ -165,11 +170,20 @@ def placement_of_outputs(traced: TracedProgram) -> Iterator[Hazard]:
     before = next(filter(None, map(devices_of, stated)), ())
     captured = [use for use in traced.uses if is_committed(use.array.value)]
     anchor = before or (devices_of(captured[0].array.value.sharding) if captured else ())
+    sizes = _abstract_sizes(traced)
     for use in captured:
         value = use.array.value
-        if devices_of(value.sharding) != anchor:
+        if devices_of(value.sharding) != anchor or any(each != len(anchor) for each in sizes):
             continue  # JAX refuses the program
-        if not before and (not stated or anchor != (traced.default_device,)):
+        if not before and sizes:
+            yield hazard_of(
+                "placement of outputs",
+                use,
+                "the program is for an abstract mesh and this array is committed: legacy lowers it "
+                f"for any devices, stock simplified for {named(anchor)} alone",
+                advice("not committed"),
+            ).model_copy(update={"commits_outputs": True})
+        elif not before and (not stated or anchor != (traced.default_device,)):
             yield hazard_of(
                 "placement of outputs",
                 use,

@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
-from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 
 from parity_tests.observe import hazards
 from parity_tests.observe.hazards.devices import may_shard_outputs
@@ -114,6 +114,20 @@ def test_an_output_whose_type_states_its_sharding_takes_over_none():
     assert not may_shard_outputs(traced(lambda x: (x + TYPED, x)), TYPED)
     taken = jax.sharding.auto_axes(jnp.sin, out_sharding=PartitionSpec("x"))
     assert not may_shard_outputs(traced(lambda x: taken(TYPED)), TYPED)
+
+
+@pytest.mark.parametrize(
+    ("size", "kind"), [(2, "placement of outputs"), (4, "incompatible devices")]
+)
+def test_a_committed_array_takes_a_program_for_an_abstract_mesh_to_its_devices(size, kind):
+    """JAX refuses it where the mesh has another size, and where outputs are is no question then."""
+    abstract = AbstractMesh((size,), ("x",), axis_types=(AxisType.Auto,))
+    sharding = NamedSharding(abstract, PartitionSpec("x"))
+    x = jax.ShapeDtypeStruct((64,), jnp.float32, sharding=sharding)
+    table = jax.device_put(TABLE, SPEC)
+    [found] = hazards.detect(from_function(lambda: (lambda x: x * table, (x,)), "here"))
+    assert found.kind == kind
+    assert "abstract mesh" in found.what
 
 
 def nested(fun, depth=60):
