@@ -28,7 +28,7 @@ from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.bodies import is_body
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.proof.contents import content, odd_bits_of
-from parity_tests.proof.functions import encoded_function, is_installed, is_users
+from parity_tests.proof.functions import encoded_function, is_installed, is_users, maps_over_leaves
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, UndecidedError, number, packed
 
@@ -199,6 +199,13 @@ def _treedef(value: Any) -> bytes:
     return packed("tree", node, *map(_treedef, value.children()))
 
 
+def _flat_callback(value: Any) -> bytes:
+    """Encode a callback, and of the tree of its arguments what matters to it."""
+    function, tree = value.callback_func, value.in_tree
+    told = tree.num_leaves if maps_over_leaves(function) else tree
+    return packed(name_of(type(value)), encoded(function), encoded(told))
+
+
 def _attributes(*names: str) -> Callable[[type], Encoder]:
     """Encode an object of JAX by these attributes, which are all that it says."""
 
@@ -355,6 +362,7 @@ _OF_JAX: dict[str, Callable[[type], Encoder]] = {
     "UnconstrainedSingleton": _text,
     "UnspecifiedValue": _text,
     "_DimExpr": _text,
+    "_FlatCallback": lambda kind: _flat_callback,
 }
 
 

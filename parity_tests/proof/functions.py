@@ -95,6 +95,16 @@ _HARMLESS = (
 # random bytes, which are others each time that Equinox's `error_if` is traced (0.13.8).
 _TOLD_ALONE = {("equinox._errors", "_error.<locals>.raises"): "captured stack"}
 
+# What maps over the leaves of its arguments alone, where a TPU goes on after Equinox's `error_if`.
+_MAPS_OVER_LEAVES = ("equinox._errors", "_error.<locals>.tpu_msg")
+
+
+def maps_over_leaves(function: Any) -> bool:
+    """Say whether a callback is one of a package to which only leaves of its arguments matter."""
+    if not isinstance(function, types.FunctionType) or not is_installed(function.__code__):
+        return False
+    return (function.__module__, function.__qualname__) == _MAPS_OVER_LEAVES
+
 
 # The function that one of ours calls, as an attribute of ours, which notes that it is called.
 NOTED = "__constparity_noted__"

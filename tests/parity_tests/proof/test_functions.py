@@ -197,6 +197,42 @@ def test_an_error_of_equinox_is_its_condition_and_its_texts():
     assert first != digest(lambda x: x <= 0, "negative")
 
 
+def test_an_error_of_equinox_may_check_a_module_of_the_user():
+    """What a TPU goes on with is made of its leaves, whatever class holds them."""
+
+    class State(equinox.Module):
+        y: jax.Array
+        z: jax.Array
+
+    def digest(text, fill):
+        def checked(x):
+            return equinox.error_if(State(x, fill(x)), x < 0, text).y
+
+        jax.clear_caches()
+        return number_jaxpr(jax.make_jaxpr(checked)(1.0)).digest
+
+    first = digest("negative", lambda x: x)
+    assert first == digest("negative", lambda x: x)
+    assert first != digest("below zero", lambda x: x)
+    assert first != digest("negative", lambda x: None)  # one leaf less
+
+
+def test_a_callback_of_the_user_that_takes_an_object_of_its_class_is_undecided():
+    class State(equinox.Module):
+        y: jax.Array
+
+    def tpu_msg(state):
+        return state.y
+
+    tpu_msg.__module__, tpu_msg.__qualname__ = "equinox._errors", "_error.<locals>.tpu_msg"
+
+    def called(x):
+        return jax.pure_callback(tpu_msg, x, State(x))
+
+    with pytest.raises(UndecidedError, match=r"the class .*State"):
+        number_jaxpr(jax.make_jaxpr(called)(np.ones(3)))
+
+
 @pytest.mark.parametrize("is_named", [True, False])
 def test_a_captured_stack_counts_where_it_is_not_that_of_equinox(is_named):
     """Code of the user's under its name does, and code of a package under another."""
