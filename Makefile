@@ -71,7 +71,7 @@ test-close-to-jax: $(VENV)/.installed  ## run those that meet JAX's own objects 
 # What CI has no time for: the report, tests marked so, programs that users reported, those of
 # docs/use/migrating.md and of docs/use/examples.md, on the other release, tests close to JAX on
 # 0.11.2, all of the transform matrix, the corpus with the user's flags of XLA, five applications,
-# and 2,000 generated programs in the reference interpreter.
+# 2,000 generated programs in the reference interpreter, and modules with a token changed.
 deep: $(VENV)/.installed  ## run what takes long, on three releases of JAX
 	$(MAKE) report
 	$(MAKE) test-close-to-jax JAX=0.12.0.1 CLOSE_TO_JAX="tests/examples tests/reported tests/migrating"
@@ -83,6 +83,7 @@ deep: $(VENV)/.installed  ## run what takes long, on three releases of JAX
 	CONSTPARITY_TEST_SCORECARD=all $(BIN)/python -m pytest -n 0 -q tests/parity_tests/scorecard
 	CONSTPARITY_TEST_PLANTED=all $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/bisect/test_planted.py
 	CONSTPARITY_TEST_EVALUATED=2000 $(BIN)/python -m pytest -n 0 -q -s tests/parity_tests/fuzz/test_evaluated.py
+	CONSTPARITY_TEST_MUTATED=100 $(BIN)/python -m pytest -n 0 -q tests/parity_tests/proof/test_mutated.py
 
 # On the machine's own accelerator, after `.venv/bin/python -m pip install 'jax[cuda12]==0.10.2'` or another extra of
 # JAX. The contestants are alive together, so none takes all memory of the device beforehand.

@@ -30,8 +30,15 @@ MOST_ELEMENTS = 1 << 20  # of one array
 _RANDOM = ("stablehlo.rng", "stablehlo.rng_bit_generator")
 _CONSTRAINT = "sdy.sharding_constraint"  # on one device it is its operand
 _DIALECTS = ("stablehlo.", "chlo.", "func.")
-# Among those of its dialects that it has not; at others the process ends.
-_MISSING = ("stablehlo.fft", "stablehlo.cholesky")
+# Among those of its dialects that it has not, or that need several devices; at others the process
+# ends.
+_MISSING = tuple(
+    f"stablehlo.{each}"
+    for each in (
+        "all_gather", "all_reduce", "all_to_all", "cholesky", "collective_broadcast",
+        "collective_permute", "fft", "partition_id", "reduce_scatter", "replica_id",
+    )
+)  # fmt: skip
 _SCATTER = "stablehlo.scatter"
 _PROGRAM = "program"  # what the main function of a module becomes
 
