@@ -65,27 +65,11 @@ def _left_captures_more(pair: Pair, left: object, right: object) -> bool:
     return of_left > of_right
 
 
-def _of_the_user(arguments: str) -> list[str]:
-    return [each for each in arguments.split(", ") if each not in ("", "const")]
-
-
 def _arguments_stand_alike(pair: Pair, left: str, right: str) -> bool:
-    return _of_the_user(left) == _of_the_user(right)
-
-
-def _left_leaves_arguments_out(pair: Pair, left: str, right: str) -> bool:
-    """Say whether left takes what right takes, in order, but for some that right does not donate.
-
-    In legacy a branch that returns one captured array in all cases reads no index, and what nobody
-    reads is no argument of the module. A call that donates it deletes it in simplified alone.
-    """
-    taken, left_out = _of_the_user(left), []
-    for each in _of_the_user(right):
-        if taken[:1] == [each]:
-            taken.pop(0)
-        else:
-            left_out.append(each)
-    return not taken and not any(each.endswith(" donated") for each in left_out)
+    of_left, of_right = (
+        [kind for kind in each.split(", ") if kind not in ("", "const")] for each in (left, right)
+    )
+    return of_left == of_right
 
 
 def _stock_loses_marks(pair: Pair, left: int, right: int) -> bool:
@@ -162,7 +146,6 @@ CONDITIONS: dict[Condition, Holds] = {
     ),
     "left has many times as much": _many_times,
     "arguments of the user stand alike": _arguments_stand_alike,
-    "left leaves arguments out": _left_leaves_arguments_out,
     "stock loses marks": _stock_loses_marks,
     "sharded arrays across modes": _sharded_across_modes,
     "stock inlines sharded keys": _stock_inlines_sharded_keys,

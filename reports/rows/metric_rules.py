@@ -24,7 +24,6 @@ Condition = Literal[
     "right has clearly more",
     "left has many times as much",
     "arguments of the user stand alike",
-    "left leaves arguments out",
     "stock loses marks",
     "sharded arrays across modes",
     "stock inlines sharded keys",
@@ -80,9 +79,7 @@ COMPILED_IN: Rule = (expected("legacy compiles the values of captured arrays int
 ANY_DIFFERENCE: Rule = (different(),)
 SAME_COUNT: Rule = (different("one side gave two counts, and counts do not depend on the machine"),)
 SAME_PROGRAM: Rule = (different("one function was traced to two different programs"),)
-_LEFT_OUT = expected("JAX leaves out what legacy does not read", "left leaves arguments out")
 ARGUMENTS: Rule = (different("the modules take or donate other arguments of the user"),)
-ARGUMENTS_ACROSS: Rule = (_LEFT_OUT, *ARGUMENTS)
 CALLBACKS: Rule = (different("an effect was lost or repeated"),)
 OTHER_WORDS: Rule = (
     Ruling("not judged", "two lowerings may write one computation in different words"),
@@ -168,7 +165,6 @@ ORDER: Rule = (
 )
 ORDER_ACROSS: Rule = (
     expected(_CONST_ARGS_ALONE, "arguments of the user stand alike"),
-    _LEFT_OUT,
     _OTHER_ORDER,
 )
 MARKS: Rule = (

@@ -203,7 +203,7 @@ _STABLEHLO = (
         _field("stablehlo", "argument_types"),
         "words",
         within=rules.ARGUMENTS,
-        across=rules.ARGUMENTS_ACROSS,
+        across=rules.ARGUMENTS,
     ),
     Metric(
         "marks lost",

@@ -100,8 +100,8 @@ class Proofs(Row):
 # The two numberings check each other. Placement stands in a module, and not in a jaxpr.
 CONTRADICTION = (
     "its jaxprs are proved and its modules differ: a captured array has a sharding or a memory "
-    "kind of its own, or JAX leaves out an argument that one form does not read, or lowers one "
-    "jaxpr in two ways, or constparity is wrong; report it where it is neither of the first two"
+    "kind of its own, or JAX lowers one jaxpr in two ways, or constparity is wrong; report it "
+    "where it is not the first"
 )
 
 

@@ -91,33 +91,6 @@ def test_sharded_keys_place_outputs_where_stock_jax_inlines_them(right, dtype, s
     assert {found[each] for each in placed} == {outcome}
 
 
-@pytest.mark.parametrize(
-    ("sides", "arguments", "outcome"),
-    [
-        (("legacy", "simplified"), ("f32", "i1, f32"), "expected difference"),
-        (("jax-legacy", "jax-simplified"), ("", "i1"), "expected difference"),
-        (("legacy", "simplified"), ("f32", "i1 donated, f32"), "different"),
-        (("legacy", "simplified"), ("i1, f32", "f32"), "different"),
-        (("legacy", "simplified"), ("f32, i1", "i1, f32"), "different"),
-        (("legacy", "simplified"), ("f32", "f32 donated"), "different"),
-        (("simplified", "jax-simplified"), ("f32", "i1, f32"), "different"),
-    ],
-)
-def test_legacy_may_leave_out_arguments_that_nothing_deletes(sides, arguments, outcome):
-    """As of `cond(p, lambda: table, lambda: table)`, which reads no `p` in legacy alone."""
-    modules = tuple(
-        StableHloCounts(
-            text_bytes=0, bytecode_bytes=0, operations=0, functions=1, constants=0,
-            constant_bytes=0, operations_by_name={}, argument_types=types,
-            main_order="argument" if types else "",
-        )
-        for types in arguments
-    )  # fmt: skip
-    found = judged(*sides, stablehlo=modules)
-    assert found["types of main's arguments"] == outcome
-    assert found["order of main's arguments"] in (outcome, "equal")
-
-
 def test_placement_that_was_not_measured_is_not_compared():
     assert judged("legacy", "jax-legacy", sharding=(None, "cpu:0"))["output shardings"] == (
         "not compared"
