@@ -108,17 +108,6 @@ def callbacks_of(lowered: Any) -> tuple[Any, ...]:
     return (*kept["host_callbacks"], *kept["keepalive"])
 
 
-def arguments_left_out(lowered: Any) -> tuple[int, ...]:
-    """Return the positions of the arguments, as leaves, that a lowered function does not take.
-
-    JAX leaves out what its jaxpr does not read. Captured arrays come before the arguments.
-    """
-    how = attribute(attribute(lowered, "_lowering"), "compile_args")
-    total = len(attribute(how["all_args_info"], "in_avals"))
-    first = total - lowered.in_tree.num_leaves
-    return tuple(n - first for n in range(first, total) if n not in how["kept_var_idx"])
-
-
 def devices_of(lowered: Any) -> tuple[Any, ...]:
     """Return the devices that a lowered function runs on, in order; empty for an abstract mesh."""
     return tuple(attribute(attribute(lowered, "_lowering"), "_device_list") or ())
@@ -156,8 +145,13 @@ def key_generator(keys: Any) -> Any:
 
 
 def kept_arguments(lowered: Any) -> list[int]:
-    """Return the numbers of the arguments that a module has: const args come first."""
-    return sorted(attribute(attribute(lowered, "_lowering"), "compile_args")["kept_var_idx"])
+    """Return the positions of the arguments, as leaves, that a module takes.
+
+    JAX leaves out what its jaxpr does not read. Captured arrays come before the arguments.
+    """
+    how = attribute(attribute(lowered, "_lowering"), "compile_args")
+    first = len(attribute(how["all_args_info"], "in_avals")) - lowered.in_tree.num_leaves
+    return [n - first for n in sorted(how["kept_var_idx"]) if n >= first]
 
 
 def without_references(closed: Any) -> Any:

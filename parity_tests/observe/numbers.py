@@ -14,7 +14,7 @@ import jax
 from parity_tests.evidence.found import NumberedStep
 from parity_tests.exception_texts import named, without_ids
 from parity_tests.jax_defaults import jax_defaults
-from parity_tests.jax_internals import arguments_left_out, const_args, devices_of
+from parity_tests.jax_internals import const_args, devices_of, kept_arguments
 from parity_tests.jaxpr.captured import CapturedValue, is_gone, words_of
 from parity_tests.jaxpr.source_places import NOWHERE, Place, kind_of_file, place_of, relative
 from parity_tests.observe.reads.recorder import Site
@@ -178,7 +178,7 @@ def _number_module(lowered: Lowered, made: Any) -> Numbered:
     passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
     for each in passed:
         _check_bits(odd_bits_of(each))
-    found = number_module(made.compiler_ir(), passed, arguments_left_out(made))
+    found = number_module(made.compiler_ir(), passed, kept_arguments(made))
     if found.callbacks and not is_ours(lowered.built.side):
         with suppress(UndecidedError):
             found = with_functions(found, made)

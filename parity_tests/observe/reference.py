@@ -121,9 +121,8 @@ def results(lowered: Lowered, evaluator: Evaluator, given: Given) -> list[Value]
 def _operands(lowered: Lowered, evaluator: Evaluator, arrays: Sequence[Array]) -> Iterator[Array]:
     """Yield what main takes: the captured arrays, and the arguments that the module has kept."""
     made = lowered.lowered
-    passed = made.const_args if is_ours(lowered.built.side) else const_args(made)
-    consts = iter(passed)
-    kept = iter(each - len(passed) for each in kept_arguments(made) if each >= len(passed))
+    consts = iter(made.const_args if is_ours(lowered.built.side) else const_args(made))
+    kept = iter(kept_arguments(made))
     for marks, type_ in zip(evaluator.marks, evaluator.takes, strict=True):
         if strange := marks & {"jax.token", "jax.global_constant"}:
             raise NotEvaluatedError(f"an argument that is marked {', '.join(sorted(strange))}")

@@ -201,9 +201,10 @@ def _treedef(value: Any) -> bytes:
 
 def _flat_callback(value: Any) -> bytes:
     """Encode a callback, and of the tree of its arguments what matters to it."""
-    function, tree = value.callback_func, value.in_tree
-    told = tree.num_leaves if maps_over_leaves(function) else tree
-    return packed(name_of(type(value)), encoded(function), encoded(told))
+    told = {each.name: getattr(value, each.name) for each in dataclasses.fields(value)}
+    if maps_over_leaves(value.callback_func):
+        told["in_tree"] = value.in_tree.num_leaves
+    return packed(name_of(type(value)), *map(encoded, told.values()))
 
 
 def _attributes(*names: str) -> Callable[[type], Encoder]:

@@ -87,12 +87,14 @@ _PLACEMENT = frozenset(
 )
 
 
-def number_module(module: Any, const_args: Sequence[Any], left_out: Sequence[int] = ()) -> Numbered:
+def number_module(
+    module: Any, const_args: Sequence[Any], kept: Sequence[int] | None = None
+) -> Numbered:
     """Return the numbers of what `lowered.compiler_ir("stablehlo")` returned.
 
     `const_args` are the arrays that a call passes for the arguments marked `jax.const`, in order,
-    `left_out` the positions of the user's arguments that the module does not take. The output tree
-    is for the caller to compare. The source of a step is for `place_of_locations`. Raises
+    `kept` the positions of the user's arguments that the module takes, by default all. The output
+    tree is for the caller to compare. The source of a step is for `place_of_locations`. Raises
     `UndecidedError` where the module has something without a rule.
 
     Example::
@@ -101,19 +103,19 @@ def number_module(module: Any, const_args: Sequence[Any], left_out: Sequence[int
         number_module(lowered.compiler_ir("stablehlo"), ()).digest
     """
     try:
-        return _numbered(Module(module), const_args, left_out)
+        return _numbered(Module(module), const_args, kept)
     except RecursionError:
         raise UndecidedError("functions or regions that are nested too deeply") from None
 
 
-def _numbered(read: Module, const_args: Sequence[Any], left_out: Sequence[int]) -> Numbered:
+def _numbered(read: Module, const_args: Sequence[Any], kept: Sequence[int] | None) -> Numbered:
     written, expanded = _sizes(read)
     expands = expanded <= max(_SMALL, _GROWTH * written)
-    numbered = _Numbering(read, expands).of_main(const_args, left_out)
+    numbered = _Numbering(read, expands).of_main(const_args, kept)
     if expanded <= max(_SMALL, _MUCH * written):
         return numbered
     apart = _Numbering(read, expands=False)
-    by_calls = apart.of_main(const_args, left_out) if expands else numbered
+    by_calls = apart.of_main(const_args, kept) if expands else numbered
     return replace(numbered, by_calls=by_calls.digest)
 
 
@@ -157,9 +159,9 @@ class _Numbering:
         self._steps_of_bodies: list[Step] = []
         self._calls: list[Any] = []  # the locations of the calls around, outermost first
 
-    def of_main(self, const_args: Sequence[Any], left_out: Sequence[int]) -> Numbered:
+    def of_main(self, const_args: Sequence[Any], kept: Sequence[int] | None) -> Numbered:
         main = self._module.main
-        environment, arguments = self._arguments(main, const_args, left_out)
+        environment, arguments = self._arguments(main, const_args, kept)
         scope = _Scope()
         outputs = _tokens_first(
             self._block(self._live.block(main.block), environment, scope), main.of_results
@@ -191,14 +193,14 @@ class _Numbering:
         )
 
     def _arguments(
-        self, main: Function, const_args: Sequence[Any], left_out: Sequence[int]
+        self, main: Function, const_args: Sequence[Any], kept: Sequence[int] | None
     ) -> tuple[_Environment, list[Number]]:
         """Return the numbers of all arguments of main, and a list without const args."""
         passed = iter(const_args)
         environment: _Environment = {}
         numbers: list[Number] = []
         of_kind: Counter[str] = Counter()
-        taken = (n for n in count() if n not in left_out)
+        positions = count() if kept is None else iter(kept)
         block = main.block
         for value, type_, marks in zip(
             block.arguments, block.types, main.of_arguments, strict=True
@@ -213,7 +215,9 @@ class _Numbering:
                 environment[value] = self._constant(passed_content(array, type_))
                 continue
             kind = next((each for each in (_DIMENSION, _TOKEN) if each in marks), "argument")
-            position = next(taken) if kind == "argument" else of_kind[kind]
+            position = next(positions, None) if kind == "argument" else of_kind[kind]
+            if position is None:
+                raise UndecidedError("an argument of main that is not the user's")
             found = number("input", kind, position, _marked(type_, marks))
             of_kind[kind] += kind != _TOKEN
             environment[value] = found

@@ -19,7 +19,7 @@ from jax.extend.mlir import ir
 
 import engine
 from parity_tests import targets
-from parity_tests.jax_internals import arguments_left_out, const_args
+from parity_tests.jax_internals import const_args, kept_arguments
 from parity_tests.proof.evaluation import Evaluator, NotEvaluatedError
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.modules import number_module
@@ -116,7 +116,7 @@ def test_a_module_with_one_token_changed_has_another_digest_or_the_same_results(
         fun, args, kwargs = program.build()
         lowered = engine.jit(fun, constants=side).lower(*args, **kwargs)
         leaves = jax.tree.leaves((args, kwargs))
-        own = [each for n, each in enumerate(leaves) if n not in arguments_left_out(lowered)]
+        own = [leaves[n] for n in kept_arguments(lowered)]
         counted.update(outcomes_of_module(lowered, own, drawn, TOKENS or 100))
     assert counted["parted"] > counted["agree"] > 0, counted
 
@@ -154,9 +154,10 @@ def outcomes_of_module(lowered, arguments, drawn, tokens):
 def evaluated(evaluator, given):
     """Evaluate, and end this process where a loop that a fault has proved does not end."""
     signal.setitimer(signal.ITIMER_REAL, 60)
-    found = [[*map(bits, evaluator.results(each))] for each in given]
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    return found
+    try:
+        return [[*map(bits, evaluator.results(each))] for each in given]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def passed(evaluator, constants, arguments, kind):
