@@ -55,6 +55,8 @@ ADVICE: Mapping[str, str] = {
     "as a program of its own",
     "agrees here": "pass {arrays} as arguments, so that both forms are one program, or run it on "
     "more arguments",
+    "undecided": "write what is named so that both forms can be compared, or run it on all "
+    "arguments that matter",
     "seeded drift": "accept it; or for the same bits {seed}",
     # -- failures and differences ------------------------------------------------------------------
     "culprit": "constparity culprit names the captured arrays that it takes",

@@ -98,9 +98,9 @@ FailOn = Annotated[
         metavar="RULES",
         autocompletion=completion.one_of(completion.rules, behind=","),
         help="What to exit with 1 for, as drift,slower:20%: different, placement, new-failure, "
-        "not-compared (2), not-proved:parted (2), drift, slower:20%, larger:2x, hazard:donated, "
-        "version-change. Default: fail-on of [tool.constparity] in pyproject.toml, else the first "
-        "five.",
+        "not-compared (2), not-proved:parted (2), not-proved:undecided (2), drift, slower:20%, "
+        "larger:2x, hazard:donated, version-change. Default: fail-on of [tool.constparity] in "
+        "pyproject.toml, else the first six.",
         rich_help_panel=EXIT_STATUS,
     ),
 ]

@@ -460,19 +460,22 @@ def reasons(
         what = f"its two forms are two computations: {_first(claims, 'refuted')}"
         if not is_told:
             outcome, action = "different", advice("one program")
-    elif answer == "parted":
-        what = _of_answer(claims)
+    elif answer in ("parted", "undecided"):
+        is_undecided = answer == "undecided"
+        what = f"not proved: {_first(claims, answer)}" if is_undecided else _of_answer(claims)
         if outputs and all(each.outcome == "equal" for each in outputs):
-            found = deciding(claims)
-            is_placed = found is not None and found.place is not None and found.place.file
-            arrays = "the captured arrays of this line" if is_placed else "its captured arrays"
-            outcome, action = UNPROVED, advice("agrees here", arrays=arrays)
-    elif answer == "undecided":
-        what = f"not proved: {_first(claims, 'undecided')}"
+            outcome, action = UNPROVED, advice("undecided") if is_undecided else _advice(claims)
     if read and outcome != _SAFE:
         yield of_read("proof", what, read, outcome)
     elif what:
         yield FlipReason(outcome=outcome, kind="proof", what=what, action=action)
+
+
+def _advice(claims: Sequence[Claim]) -> str:
+    found = deciding(claims)
+    is_placed = found is not None and found.place is not None and found.place.file
+    arrays = "the captured arrays of this line" if is_placed else "its captured arrays"
+    return advice("agrees here", arrays=arrays)
 
 
 def _first(claims: Sequence[Claim], answer: Answer) -> str:

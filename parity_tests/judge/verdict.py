@@ -49,9 +49,9 @@ def conclude(findings: Findings, pairs: Sequence[Sides] = ()) -> Conclusion:
 
     "difference" where any pair differs, or differs by a bug however little. "not repeatable" where
     pairs differ only as runs of one side do. Else "could not compare" where a side failed or there
-    is no pair, "agrees here, not proved" where the two forms part, else "parity". Two sides that
-    raise alike agree, but nothing was compared. There is a flip verdict where a pair is across the
-    flip.
+    is no pair, "agrees here, not proved" where the two forms part or are undecided, else "parity".
+    Two sides that raise alike agree, but nothing was compared. There is a flip verdict where a pair
+    is across the flip.
 
     Example::
 

@@ -42,7 +42,7 @@ Status = Literal["difference", "could not compare"]
 # With "placement": a result that is committed may make later code fail, for "incompatible devices".
 # Without "version-change": what a release changes in both modes says nothing of the flip. A program
 # that it makes fail cannot be compared, and breaks a rule all the same.
-DEFAULT = "different,placement,new-failure,not-compared,not-proved:parted"
+DEFAULT = "different,placement,new-failure,not-compared,not-proved:parted,not-proved:undecided"
 # With "hazard", placement among them: nothing has shown that a proved program does not break by it.
 DEFAULT_OF_PROOFS = "different,new-failure,not-compared,hazard"
 

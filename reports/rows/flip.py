@@ -46,7 +46,7 @@ FlipOutcome = Literal[
     "numerics drift, explained",
     "safe but slower or larger",
     "placed otherwise",  # equal values and types, on other devices, sharded otherwise or committed
-    "agrees here, not proved",  # the two forms part, so that other arguments are not known to agree
+    "agrees here, not proved",  # the two forms part, or one has no rule: other arguments may differ
     "not repeatable",
     "could not compare",
     "different",

@@ -39,7 +39,7 @@ MEANINGS: Mapping[State, str] = {
     "not repeatable": "differs from itself when it runs again",
     "disagree": "our pipeline differs from stock JAX in the same mode",
     "breaks": "the flip changes or breaks it",
-    "agrees here, not proved": "equal on these arguments; its two forms part",
+    "agrees here, not proved": "equal on these arguments; its two forms part, or have no rule",
     "placed otherwise": "the flip places or commits equal outputs elsewhere",
     "at a price": "the flip costs time, memory, or exact bits that are explained",
     "proved": "both forms are one computation, and it was not run: bits and costs are not known",

@@ -62,7 +62,8 @@ def test_a_diff_is_printed_alone_and_writes_nothing(project, capsys):
     assert app.main(["init", "--diff"]) == 1
     captured = capsys.readouterr()
     assert captured.out.startswith(f"--- /dev/null\n+++ b/{WORKFLOW}\n")
-    rules = '"different", "placement", "new-failure", "not-compared", "not-proved:parted"'
+    rules = '"different", "placement", "new-failure", "not-compared", "not-proved:parted", '
+    rules += '"not-proved:undecided"'
     assert f"+fail-on = [{rules}]\n" in captured.out
     assert 'CONSTPARITY: "constparity==9.1"' in captured.out
     assert 'run: ["jax-both", "both"]' in captured.out

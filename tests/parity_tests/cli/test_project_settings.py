@@ -27,7 +27,8 @@ def test_rules_of_the_project_hold_below_it_and_the_option_overrides_them(projec
 def test_without_settings_the_default_rules_hold(project):
     project("[tool.other]\nx = 1\n")
     assert [each.text for each in Judging().rules] == [
-        "different", "placement", "new-failure", "not-compared", "not-proved:parted"
+        "different", "placement", "new-failure", "not-compared", "not-proved:parted",
+        "not-proved:undecided",
     ]  # fmt: skip
 
 

@@ -348,6 +348,18 @@ pair(
 )
 
 
+def called_back(value):
+    """A callback, which may read what it likes."""
+    return lambda x: TABLE + jax.pure_callback(value, jax.typeof(X), X) + x
+
+
+pair(
+    "undecided",
+    called_back(lambda x: x * eval("2")),
+    called_back(lambda x: x * 2),
+)
+
+
 WAVE = jnp.asarray(RNG.normal(size=4096), jnp.float32)
 pair(
     "other_arguments",
