@@ -22,6 +22,7 @@ from parity_tests.observe.calls import without_addresses
 from parity_tests.proof.encodings import encoded, is_of_jax, name_of
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.numbers import Number, UndecidedError, number
+from parity_tests.proof.objects import is_plain
 
 
 def types_of(closed_jaxpr: Any, tree: Any) -> str:
@@ -103,12 +104,15 @@ def _of_static(value: Any) -> Number:
     if type(value).__name__ == "Traceback" and is_of_jax(type(value)):
         # Where checkify met a check: it says nothing of what is computed.
         return number("traceback")
+    text = f"{value!r}"  # a plain one, though `__repr__` may return one of a class of its own
+    by_text = number("text", name_of(type(value)), text) if without_addresses(text) == text else b""
+    if by_text and is_plain(type(value)):
+        return by_text
     try:
         return number("value", encoded(value))
     except UndecidedError:
-        text = f"{value!r}"  # a plain one, though `__repr__` may return one of a class of its own
-        if without_addresses(text) == text:
-            return number("text", name_of(type(value)), text)
+        if by_text:
+            return by_text
         parts = _parts_of(value)
         if parts is None:
             raise

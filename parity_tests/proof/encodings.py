@@ -28,9 +28,11 @@ from parity_tests.jax_internals import key_generator
 from parity_tests.jaxpr.bodies import is_body
 from parity_tests.jaxpr.captured import words_of
 from parity_tests.proof.contents import content, odd_bits_of
-from parity_tests.proof.functions import encoded_function, is_installed, is_users, maps_over_leaves
+from parity_tests.proof.functions import encoded_function, maps_over_leaves
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, UndecidedError, number, packed
+from parity_tests.proof.objects import is_plain, parts_of
+from parity_tests.proof.origins import is_class_installed, is_installed
 
 Encoder = Callable[[Any], bytes]
 
@@ -126,17 +128,13 @@ def name_of(kind: Any) -> str:
 
 
 def _class(value: type) -> bytes:
-    if not _is_installed(value):
+    if is_class_installed(value):
+        return packed("class", name_of(value).encode())
+    if issubclass(value, enum.Enum) and not _holds_more(value):
+        return packed("enumeration", *map(encoded, value.__members__.items()))
+    if parts_of(value) is None:
         raise UndecidedError(f"the class {name_of(value)}")
-    return packed("class", name_of(value).encode())
-
-
-def _is_installed(value: type) -> bool:
-    name = value.__module__
-    module = sys.modules.get(name)
-    if module is not None and not (hasattr(module, "__file__") or module.__spec__):
-        module = sys.modules.get(name.partition(".")[0])  # an extension has made it
-    return module is not None and not is_users(module)
+    return _function(value)
 
 
 def _holds_more(kind: type) -> bool:
@@ -145,11 +143,11 @@ def _holds_more(kind: type) -> bool:
     A named tuple and an enumeration have fields or members, and functions of Python's, one of which
     is made of a text.
     """
-    if not _is_installed(kind) and not _is_installed(type(kind)):
+    if not is_class_installed(kind) and not is_class_installed(type(kind)):
         return True
     fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__members__", ()), *_OF_TUPLES}
     for base in kind.__mro__:
-        for name, each in () if _is_installed(base) else vars(base).items():
+        for name, each in () if is_class_installed(base) else vars(base).items():
             if name not in fields and not (name.startswith("_") and name.endswith("_")):
                 return True
             for inside in ("__func__", "fget", "func"):
@@ -166,7 +164,7 @@ _OF_TUPLES = frozenset(vars(collections.namedtuple("_", ())))
 def _global(value: Any) -> bytes:
     """Encode an object that an installed module has under a name by that, and by what it holds."""
     kind = type(value)
-    held = vars(sys.modules[kind.__module__]).items() if _is_installed(kind) else ()
+    held = vars(sys.modules[kind.__module__]).items() if is_class_installed(kind) else ()
     names = [name for name, each in held if each is value]
     if not names or not hasattr(value, "__dict__"):
         raise UndecidedError(f"a value of type {name_of(kind)}")
@@ -392,6 +390,8 @@ def _encoder_for(kind: type) -> Encoder:
     """Choose the rule for a type."""
     if issubclass(kind, type):
         return _class
+    if is_plain(kind):
+        return _function
     if not is_of_jax(kind) and _holds_more(kind):
         return _refused(f"a value of type {name_of(kind)}, which has more than its fields")
     if issubclass(kind, enum.Enum):

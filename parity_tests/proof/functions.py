@@ -11,19 +11,18 @@ from __future__ import annotations
 import dataclasses
 import dis
 import functools
-import importlib.util
-import os
+import itertools
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from importlib.machinery import ModuleSpec
 from typing import Any
 
 import jax
 import numpy as np
 
-from parity_tests.jaxpr.source_places import kind_of_file
 from parity_tests.proof.numbers import UndecidedError, number
+from parity_tests.proof.objects import parts_of
+from parity_tests.proof.origins import is_installed, is_users, may_be_a_users
 
 Encode = Callable[[Any], bytes]
 
@@ -33,7 +32,7 @@ def encoded_function(function: Any, encode: Encode) -> bytes:
 
     Raises `UndecidedError` for what it reads and cannot be encoded.
     """
-    return _Reading(encode, (), {}).value(function)
+    return _Reading(encode).value(function)
 
 
 def may_write(function: Any) -> bool:
@@ -41,7 +40,7 @@ def may_write(function: Any) -> bool:
 
     It may write to that array when it is called. Arrays that it is passed are read-only.
     """
-    return any(True for _ in _reached(function, set()))
+    return any(True for _ in _reached(function, {}))
 
 
 def arrays_reached(function: Any) -> list[np.ndarray[Any, Any]]:
@@ -52,18 +51,21 @@ def arrays_reached(function: Any) -> list[np.ndarray[Any, Any]]:
         arrays_reached(lambda x: table[0]) == [table]
     """
     try:
-        return [each for each in _reached(function, set()) if isinstance(each, np.ndarray)]
+        return [each for each in _reached(function, {}) if isinstance(each, np.ndarray)]
     except UndecidedError:
         return []
 
 
-def _reached(value: Any, seen: set[int]) -> Iterator[Any]:
+def _reached(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
     """Yield the arrays that a value holds, and what may hold one."""
-    if id(value) in seen or isinstance(value, _HARMLESS):
+    parts = parts_of(value)
+    if id(value) in seen or (parts is None and isinstance(value, _HARMLESS)):
         return
-    seen.add(id(value))
+    seen[id(value)] = value  # held, so that its id stays its own
     held: Iterable[Any]
-    if isinstance(value, types.MethodType):
+    if parts is not None:
+        held = parts.values
+    elif isinstance(value, types.MethodType):
         held = (value.__func__, value.__self__)
     elif isinstance(value, types.FunctionType):
         if _is_of_a_package(value):
@@ -111,12 +113,11 @@ NOTED = "__constparity_noted__"
 
 
 class _Reading:
-    def __init__(
-        self, encode: Encode, within: tuple[Any, ...], held: dict[int, tuple[Any, int]]
-    ) -> None:
+    def __init__(self, encode: Encode) -> None:
         self._encode = encode
-        self._within = within
-        self._held = held  # what may change, with its place: a function tells one from its equal
+        # What may change, and what may hold itself, with its place: a function tells one from its
+        # equal.
+        self._held: dict[int, tuple[Any, int]] = {}
 
     def function(self, function: Any) -> bytes:
         if isinstance(function, types.MethodType):
@@ -130,16 +131,15 @@ class _Reading:
         code = function.__code__
         if _is_of_a_package(function):
             return number("named", function.__module__, function.__qualname__)
-        if function in self._within:
-            return number("itself", self._within.index(function))
-        inside = _Reading(self._encode, (*self._within, function), self._held)
+        if (again := self._again(function)) is not None:
+            return again
         names = _free_values(function)
         names |= {f"attribute {name}": each for name, each in vars(function).items()}
         if is_installed(code):
             names.pop(_TOLD_ALONE.get((function.__module__, function.__qualname__), ""), None)
-        parts = [part for name in sorted(names) for part in (name, inside.value(names[name]))]
+        parts = [part for name in sorted(names) for part in (name, self.value(names[name]))]
         defaults = (function.__defaults__ or (), function.__kwdefaults__ or {})
-        told = map(inside.value, (*defaults, function.__name__, function.__doc__))
+        told = map(self.value, (*defaults, function.__name__, function.__doc__))
         return number("function", self.code(code), *told, "|", *parts)
 
     def code(self, code: types.CodeType) -> bytes:
@@ -163,11 +163,12 @@ class _Reading:
         if type(value) is functools.partial:
             held = (value.func, value.args, value.keywords, vars(value))
             return number("partial", *map(self.value, held))
-        if type(value) in (list, dict, set, np.ndarray):
-            if id(value) in self._held:
-                return number("again", self._held[id(value)][1])
-            self._held[id(value)] = value, len(self._held)
-        kind = type(value).__name__
+        parts, kind = parts_of(value), type(value).__name__
+        is_one = parts is not None or type(value) in (list, dict, set, np.ndarray)
+        if is_one and (again := self._again(value)) is not None:
+            return again
+        if parts is not None:
+            return number(parts.name, *map(self.value, parts.values))
         if type(value) in (dict, types.MappingProxyType):  # whose order a function may see
             return number(kind, *(self.value(each) for pair in value.items() for each in pair))
         if type(value) in (tuple, list):
@@ -179,16 +180,17 @@ class _Reading:
             laid = (value.flags.writeable, *value.strides)
         return number(self._encode(value), kinds_of(value), *laid)
 
+    def _again(self, value: Any) -> bytes | None:
+        """Return the number of what was met before; None of what is met now."""
+        if id(value) in self._held:
+            return number("again", self._held[id(value)][1])
+        self._held[id(value)] = value, len(self._held)
+        return None
+
 
 def kinds_of(value: Any) -> str:
     """Name the types of what a value holds: a Python function may tell an integer from NumPy's."""
     return ",".join(type(leaf).__name__ for leaf in jax.tree.leaves(value))
-
-
-def is_installed(code: types.CodeType) -> bool:
-    """Say whether some code is in a file of JAX or of an installed package."""
-    file = code.co_filename
-    return not file.startswith("<") and kind_of_file(file) != "user"
 
 
 def _is_of_a_package(function: types.FunctionType) -> bool:
@@ -203,32 +205,6 @@ def _is_of_a_package(function: types.FunctionType) -> bool:
     return found is function
 
 
-def is_users(module: types.ModuleType) -> bool:
-    """Say whether a module is no part of the environment: a user's file, or made at run time."""
-    if module.__name__ in sys.builtin_module_names:
-        return False
-    file = getattr(module, "__file__", None)
-    if file is None:
-        return _is_of_a_user(module.__spec__)
-    return kind_of_file(file) == "user"
-
-
-def _is_of_a_user(spec: ModuleSpec | None) -> bool:
-    """Say whether what is found under the name of a module is no part of the environment."""
-    if spec is None:
-        return True
-    if spec.has_location and spec.origin is not None:
-        return kind_of_file(spec.origin) == "user"
-    folders = spec.submodule_search_locations  # of a package without a file of its own
-    return any(kind_of_file(os.path.join(each, "")) == "user" for each in folders or ())
-
-
-def _may_be_a_users(name: str) -> bool:
-    """Say whether a package or module of the top may be no part of the environment."""
-    module = sys.modules.get(name)
-    return _is_of_a_user(importlib.util.find_spec(name)) if module is None else is_users(module)
-
-
 _FLAG = "use_simplified_jaxpr_constants"
 
 # What reads a global, or a module, by a name that is no part of the code. Whoever has a frame, as
@@ -239,6 +215,7 @@ _READERS = frozenset(
         "__dict__",
         "__globals__",
         "__import__",
+        "__subclasses__",
         "currentframe",
         "eval",
         "exec",
@@ -274,7 +251,7 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
     if {"sys", "modules"} <= names:
         raise UndecidedError("a callback that reads sys.modules")
     for name in _imported_by(function):
-        if _may_be_a_users(name):
+        if may_be_a_users(name):
             raise UndecidedError(f"a callback that imports {name} when it is called")
     if any(_FLAG in each.lower() for each in names | texts if isinstance(each, str)):
         raise UndecidedError("a callback that reads the flag when it runs")
@@ -283,9 +260,27 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
         found = {f"captured {name}": cell.cell_contents for name, cell in cells}
     except ValueError as error:
         raise UndecidedError("a callback that captures a name without a value") from error
-    for name in _globals_named(function.__code__):
-        if name in function.__globals__:
-            found[f"global {name}"] = function.__globals__[name]
+    for name in _globals_named(function.__code__) & function.__globals__.keys():
+        value = function.__globals__[name]
+        if isinstance(value, types.ModuleType) and is_users(value):
+            found |= _read_of_module(function.__code__, name, value)
+        else:
+            found[f"global {name}"] = value
+    return found
+
+
+def _read_of_module(code: types.CodeType, name: str, module: types.ModuleType) -> dict[str, Any]:
+    """Return what some code reads of a module of the user's, by the name of each attribute."""
+    found = {}
+    for inner in _codes(code):
+        steps = [*dis.get_instructions(inner), None]
+        for step, read in itertools.pairwise(steps):
+            if step is None or step.opname not in _LOAD_GLOBAL or step.argval != name:
+                continue
+            is_read = read is not None and read.opname in ("LOAD_ATTR", "LOAD_METHOD")
+            if read is None or not is_read or read.argval not in vars(module):
+                raise UndecidedError(f"a callback that reads the module {module.__name__}")
+            found[f"global {name}.{read.argval}"] = vars(module)[read.argval]
     return found
 
 
@@ -304,13 +299,16 @@ def _reads_unnamed_settings(code: types.CodeType) -> bool:
     return False
 
 
+_LOAD_GLOBAL = ("LOAD_GLOBAL", "LOAD_NAME")
+
+
 @functools.lru_cache(maxsize=1000)
 def _globals_named(code: types.CodeType) -> frozenset[str]:
     return frozenset(
         each.argval
         for inner in _codes(code)
         for each in dis.get_instructions(inner)
-        if each.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+        if each.opname in _LOAD_GLOBAL
     )
 
 

@@ -134,7 +134,7 @@ def on_other_devices():
     return jax.shard_map(lambda x: x * 2, mesh=mesh, in_specs=row, out_specs=row), (X,)
 
 
-class Scale:
+class Scale(metaclass=type("Kind", (type,), {})):
     def __call__(self, x):
         return x
 

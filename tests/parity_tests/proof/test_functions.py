@@ -1,12 +1,19 @@
 """Functions as content: whose code is read, and what makes a function undecided."""
 
 import dataclasses
+import enum
 import importlib
+import logging
+import pathlib
+import random
 import re
 import sys
 import textwrap
+import threading
 import types
+from collections import Counter, OrderedDict, defaultdict, deque
 from functools import partial
+from typing import ClassVar
 
 import equinox
 import jax
@@ -15,7 +22,7 @@ import pytest
 from jax.extend.core import Primitive, primitives
 
 from parity_tests.proof.encodings import encoded
-from parity_tests.proof.functions import encoded_function
+from parity_tests.proof.functions import arrays_reached, encoded_function
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.numbers import UndecidedError
 
@@ -174,8 +181,7 @@ def test_what_an_installed_module_has_under_a_name_is_its_name_and_what_it_holds
     assert number == encoded(missing)
     monkeypatch.setattr(missing, "told", 1, raising=False)
     assert encoded(missing) != number
-    mine = module("class Missing: pass\n\nMISSING = Missing()\n").MISSING
-    for other in (type(missing)(), mine, re.compile("a")):
+    for other in (type(missing)(), re.compile("a")):
         with pytest.raises(UndecidedError, match="a value of type "):
             encoded(other)
 
@@ -306,7 +312,63 @@ HELD = [
     lambda: partial(max, [{"b": 2, "a": 1}]),
     lambda: partial(max, key={"a": 1, "b": 2}),
     lambda: partial(max, key={"b": 2, "a": 1}),
+    lambda: Counter("ab"),
+    lambda: Counter("ba"),
+    lambda: OrderedDict(a=1),
+    lambda: OrderedDict(a=2),
+    lambda: defaultdict(list),
+    lambda: defaultdict(int),
+    lambda: deque([1]),
+    lambda: deque([1], 2),
+    lambda: range(2),
+    lambda: range(0, 2, 2),
+    lambda: pathlib.Path("a"),
+    lambda: pathlib.Path("b"),
+    lambda: threading.Lock(),
+    lambda: taken(threading.Lock()),
+    lambda: np.random.default_rng(0),
+    lambda: np.random.default_rng(1),
+    lambda: np.random.RandomState(0),
+    lambda: np.random.RandomState(1),
+    lambda: random.Random(0),
+    lambda: random.Random(1),
+    lambda: logging.getLogger("one"),
+    lambda: logging.getLogger("two"),
+    lambda: Slots(1),
+    lambda: Slots(2),
+    lambda: Slots,
+    lambda: Fields(1),
+    lambda: Fields(2),
+    lambda: Fields,
+    lambda: [Fields(1), Fields(1)],
+    lambda: [Fields(1)] * 2,
+    lambda: Few.A,
+    lambda: Few.B,
+    lambda: Few,
 ]
+
+
+class Slots:
+    __slots__ = ("k", "later")
+
+    def __init__(self, k):
+        self.k = k
+
+
+@dataclasses.dataclass(order=True)
+class Fields:
+    k: int = dataclasses.field(default=1, metadata={"unit": "m"})
+    kind: ClassVar = "kind"
+
+
+class Few(enum.Enum):
+    A = 1
+    B = 2
+
+
+def taken(lock):
+    lock.acquire()
+    return lock
 
 
 def holding(value):
@@ -378,8 +440,122 @@ def test_plain_named_tuples_and_enumerations_of_the_users_have_numbers(module):
 def test_a_class_of_a_module_without_a_file_is_the_users(monkeypatch):
     made = types.ModuleType("made_at_run_time")
     monkeypatch.setitem(sys.modules, made.__name__, made)
-    exec("class Thing:\n    k = 1\n\nthing = Thing()", vars(made))
-    for value in (made.Thing, made.thing):
-        with pytest.raises(UndecidedError, match="made_at_run_time"):
-            encoded(value)
+    numbers = set()
+    for k in (1, 2):
+        exec(f"class Thing:\n    k = {k}\n\nthing = Thing()", vars(made))
+        numbers |= {encoded(made.Thing), encoded(made.thing)}
+    assert len(numbers) == 4
     assert encoded(jax.tree.structure([1]).__class__)  # its module has none either
+
+
+MODEL = """
+import dataclasses, functools
+import numpy as np
+import helper
+
+class Base:
+    k = 1
+    def add(self, x):
+        return x + self.k + len(self.table)
+
+@dataclasses.dataclass
+class Model(Base):
+    scale: float
+    bias: list = dataclasses.field(default_factory=list)
+    table = [1, 2]
+    @property
+    def twice(self):
+        return 2 * self.scale
+    @staticmethod
+    def start():
+        return 0
+    @classmethod
+    def made(cls):
+        return cls(4.0)
+    @functools.cached_property
+    def kept(self):
+        return Model.made() if self.scale else 5
+    def __call__(self, x):
+        return helper.f(super().add(x)) * self.twice
+
+model = Model(6.0)
+model.own = model, np.arange(7)
+
+def host(x):
+    return model(x)
+"""
+CHANGES = [
+    ("k = 1", "k = 2"),
+    ("x + self.k", "x - self.k"),
+    ("class Model(Base)", "class Model"),
+    ("(Base):\n    scale: float", "(Base):\n    scale: float = 1"),
+    ("default_factory=list", "default_factory=tuple"),
+    ("[1, 2]", "[1, 3]"),
+    ("2 * self", "3 * self"),
+    ("return 0", "return 1"),
+    ("cls(4.0)", "cls(3.0)"),
+    ("else 5", "else 6"),
+    ("super().add(x)", "super().add(2)"),
+    ("Model(6.0)", "Model(7.0)"),
+    ("model, np", "1, np"),
+    ("np.arange(7)", "np.arange(7.0)"),
+    ("@staticmethod", "@functools.partial"),
+    ("@property", "@functools.cached_property"),
+]
+
+
+@pytest.mark.parametrize(("called", "of_it"), [("host", 17), ("model", 17), ("Model", 14)])
+def test_an_object_of_a_class_of_the_users_is_its_class_and_its_attributes(module, called, of_it):
+    module("def f(x):\n    return x\n", "helper")
+    texts = [MODEL, *(MODEL.replace(*change) for change in CHANGES)]
+    assert len({*texts}) == len(CHANGES) + 1
+    one, two = ([number_of(getattr(module(each), called)) for each in texts] for _ in range(2))
+    assert None not in one
+    assert (one, len({*one})) == (two, of_it)
+
+
+def test_of_a_module_of_the_users_what_a_function_names_is_read(module):
+    def number(helper, used):
+        module(helper, "helper")
+        return number_of(module(f"import helper\n\n\ndef host(x):\n    return {used}\n").host)
+
+    numbers = [
+        number("K = 1\ndef f(x):\n    return x\n", "helper.f(x)"),
+        number("K = 1\ndef f(x):\n    return x + 1\n", "helper.f(x)"),
+        number("K = 1\ndef f(x):\n    return x\n", "helper.f(x) + helper.K"),
+        number("K = 2\ndef f(x):\n    return x\n", "helper.f(x) + helper.K"),
+    ]
+    assert numbers[0] == number("K = 2\ndef f(x):\n    return x\n", "helper.f(x)")
+    assert len({*numbers} - {None}) == 4
+    for used in ("getattr(helper, x)", "helper.later", "[helper]", "setattr(helper, 'K', x)"):
+        assert number("K = 1\n", used) is None
+
+
+def test_arrays_that_objects_hold_are_reached():
+    class Holds:
+        table = np.zeros(1)
+
+        def __init__(self):
+            self.own = {"a": [np.ones(1)]}
+
+    held = Holds()
+    for function in (lambda x: held, held, deque([held]), lambda x: Holds().own):
+        found = arrays_reached(function)
+        assert any(each is Holds.table for each in found)
+    assert held.own["a"][0] in arrays_reached(held)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "class Made(dict):\n    k = 1",
+        "class Made(metaclass=Meta):\n    k = 1",
+        "class Made:\n    def go(self):\n        return Made.__subclasses__()",
+        "class Made(threading.Thread):\n    k = 1",
+    ],
+)
+def test_an_object_that_holds_what_is_not_in_its_attributes_is_undecided(module, text):
+    meta = "class Meta(type):\n    def go(cls):\n        return 1"
+    made = module(f"import threading\n\n\n{meta}\n\n\n{text}\n").Made
+    with pytest.raises(UndecidedError):
+        encoded(made())

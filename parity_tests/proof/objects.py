@@ -1,0 +1,115 @@
+"""Objects that a function holds, as the values that they are made of.
+
+An object of a plain class of the user's is its class and its attributes; such a class is its bases
+and all that it holds, functions too. What has no rule here, and no other one, is undecided.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import dataclasses
+import functools
+import logging
+import pathlib
+import random
+import threading
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from parity_tests.proof.origins import is_class_installed
+
+
+class Parts(NamedTuple):
+    """The name of a kind of object, and the values that say all of one."""
+
+    name: str
+    values: Sequence[Any]
+
+
+def parts_of(value: Any) -> Parts | None:
+    """Return what an object is made of; None where no rule of this module knows its class.
+
+    Example::
+
+        parts_of(collections.deque([1], 2)) == ("deque", (2, [1]))
+    """
+    kind = type(value)
+    if kind in _PARTS:
+        return Parts(kind.__name__, _PARTS[kind](value))
+    if kind is type and not is_class_installed(value):
+        return Parts("class", _of_class(value))
+    return Parts("object", (kind, _attributes(value))) if is_plain(kind) else None
+
+
+def is_plain(kind: type) -> bool:
+    """Say whether objects of a class of the user's are what their attributes and classes say.
+
+    None is made by a metaclass, and none has a base that is written in C or installed.
+    """
+    own = [each for each in kind.__mro__ if each is not object]
+    return bool(own) and not any(type(each) is not type or is_class_installed(each) for each in own)
+
+
+# Of a class: what is about its text, what functions may not read, and what `fields` tells.
+_LEFT_OUT = frozenset(
+    {
+        "__annotate_func__", "__annotations__", "__dataclass_fields__", "__dataclass_params__",
+        "__dict__", "__firstlineno__", "__module__", "__static_attributes__", "__weakref__",
+    }
+)  # fmt: skip
+
+
+def _of_class(kind: type) -> Sequence[Any]:
+    held = {name: each for name, each in vars(kind).items() if name not in _LEFT_OUT}
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return kind.__qualname__, kind.__bases__, held, fields
+
+
+def _attributes(value: Any) -> Mapping[str, Any]:
+    """Return the attributes that an object holds, whatever its class makes of reading one."""
+    found: dict[str, Any] = {}
+    for base in type(value).__mro__:
+        for name, each in vars(base).items():
+            if isinstance(each, types.MemberDescriptorType):
+                with contextlib.suppress(AttributeError):  # a slot that has no value
+                    found[f"{base.__qualname__}.{name}"] = each.__get__(value)
+    with contextlib.suppress(AttributeError):  # it has slots alone
+        found |= object.__getattribute__(value, "__dict__")
+    return found
+
+
+_OF_FIELDS = ("name", "default", "default_factory", "init", "repr", "hash", "compare", "metadata")
+
+
+def _of_logger(value: logging.Logger) -> Sequence[Any]:
+    handlers = [(type(each), each.level, each.filters) for each in value.handlers]
+    told = (value.name, value.level, value.disabled, value.propagate)
+    return *told, handlers, value.filters, value.parent
+
+
+_PARTS: dict[type, Callable[[Any], Sequence[Any]]] = {
+    # -- what a class holds
+    staticmethod: lambda value: (value.__func__,),
+    classmethod: lambda value: (value.__func__,),
+    property: lambda value: (value.fget, value.fset, value.fdel, value.__doc__),
+    functools.cached_property: lambda value: (value.func, value.attrname),
+    types.MemberDescriptorType: lambda value: (value.__name__,),
+    dataclasses.Field: lambda value: [getattr(value, each) for each in (*_OF_FIELDS, "kw_only")],
+    # -- objects of Python's and NumPy's
+    collections.Counter: lambda value: (dict(value), vars(value)),
+    collections.OrderedDict: lambda value: (dict(value), vars(value)),
+    collections.defaultdict: lambda value: (value.default_factory, dict(value)),
+    collections.deque: lambda value: (value.maxlen, list(value)),
+    logging.Logger: _of_logger,
+    logging.RootLogger: _of_logger,
+    pathlib.PosixPath: lambda value: (str(value),),
+    random.Random: lambda value: (value.getstate(),),
+    range: lambda value: (value.start, value.stop, value.step),
+    type(threading.Lock()): lambda value: (value.locked(),),
+    np.random.Generator: lambda value: (value.bit_generator.state,),
+    np.random.RandomState: lambda value: (value.get_state(legacy=False),),
+}
