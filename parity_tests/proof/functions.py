@@ -12,9 +12,11 @@ import dataclasses
 import dis
 import functools
 import itertools
+import os
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -123,6 +125,7 @@ class _Reading:
         if isinstance(function, types.MethodType):
             return number("method", self.function(function.__func__), self.value(function.__self__))
         if isinstance(function, types.BuiltinFunctionType):
+            _refuse({function.__name__})
             owner = function.__self__  # of `[1, 2].index`, the list
             bound = b"" if owner is None else self.value(owner)
             return number("builtin", function.__module__ or "", function.__qualname__, bound)
@@ -130,6 +133,7 @@ class _Reading:
             return self.value(vars(function)[NOTED])
         code = function.__code__
         if _is_of_a_package(function):
+            _refuse({function.__name__, _top_of(function.__module__)})
             return number("named", function.__module__, function.__qualname__)
         if (again := self._again(function)) is not None:
             return again
@@ -157,12 +161,17 @@ class _Reading:
         if isinstance(value, types.ModuleType):
             if is_users(value):
                 raise UndecidedError(f"a callback that reads the module {value.__name__}")
+            _refuse({_top_of(value.__name__)})
             return number("module", value.__name__)
         if isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
             return self.function(value)
         if type(value) is functools.partial:
             held = (value.func, value.args, value.keywords, vars(value))
             return number("partial", *map(self.value, held))
+        if isinstance(value, type):
+            _refuse({value.__name__, _top_of(value.__module__)})
+        if isinstance(value, (str, bytes)):
+            _refuse(set(), {value})
         parts, kind = parts_of(value), type(value).__name__
         is_one = parts is not None or type(value) in (list, dict, set, np.ndarray)
         if is_one and (again := self._again(value)) is not None:
@@ -228,22 +237,43 @@ _READERS = frozenset(
 _HELD = frozenset({"get_objects", "get_referrers", "getrefcount", "live_arrays"})
 
 # What reads the variables of the environment, of which the flag is one.
-_ENVIRONMENT = frozenset({"environ", "environb", "getenv", "getenvb", "print_environment_info"})
+_ENVIRONMENT = frozenset(
+    {"environ", "environb", "expandvars", "getenv", "getenvb", "print_environment_info"}
+)
+
+# What starts a process, which inherits the environment: modules, and functions of others.
+_STARTERS = frozenset(
+    {"multiprocessing", "pty", "subprocess"}
+    | {"Popen", "ProcessPoolExecutor", "create_subprocess_exec", "create_subprocess_shell"}
+    | {each for each in dir(os) if each.startswith(("exec", "fork", "posix_spawn", "spawn"))}
+    | {"popen", "startfile", "system"}
+)
 
 # What traces a function when it is called: that is a program of its own, which has two forms too.
 _TRACERS = frozenset({"closure_convert", "jit", "make_jaxpr", "pjit", "pmap", "shard_map"})
 
 
-def _free_values(function: types.FunctionType) -> dict[str, Any]:
-    """Return what a function captures and the globals that its code names, inner code included."""
-    names = {name for code in _codes(function.__code__) for name in code.co_names}
-    texts = {each for code in _codes(function.__code__) for each in code.co_consts} - {None}
+def _refuse(names: Set[str], texts: Set[Any] = frozenset()) -> None:
+    """Raise `UndecidedError` if names, or texts, are those of what may tell the forms apart."""
     for name in sorted((_READERS | _HELD) & names):
         raise UndecidedError(f"a callback that uses {name}")
     for name in sorted(_ENVIRONMENT & (names | texts)):
         raise UndecidedError(f"a callback that reads the environment by {name}")
+    for name in sorted(_STARTERS & (names | texts)):
+        raise UndecidedError(f"a callback that may start a process, which has the flag, by {name}")
+    for text in texts:
+        if isinstance(text, (str, bytes)) and Path(os.fsdecode(text)).parts[1:2] == ("proc",):
+            raise UndecidedError(f"a callback that may read the environment by {text!r}")
     for name in sorted(_TRACERS & names):
         raise UndecidedError(f"a callback that traces a program of its own by {name}")
+
+
+def _free_values(function: types.FunctionType) -> dict[str, Any]:
+    """Return what a function captures and the globals that its code names, inner code included."""
+    codes = [*_codes(function.__code__)]
+    names = {name for code in codes for name in code.co_names}
+    texts = {*jax.tree.leaves([code.co_consts for code in codes])}
+    _refuse(names, texts)
     if _reads_unnamed_settings(function.__code__):
         raise UndecidedError("a callback that uses jax.config, and not one setting by its name")
     if "delete" in names | texts:
@@ -312,11 +342,15 @@ def _globals_named(code: types.CodeType) -> frozenset[str]:
     )
 
 
+def _top_of(module: str) -> str:
+    return module.partition(".")[0]
+
+
 def _imported_by(function: types.FunctionType) -> Iterator[str]:
     """Yield the packages and modules of the top that a function imports when it is called."""
     for is_relative, name in _imports_in(function.__code__):
         within = function.__globals__.get("__package__")
-        yield str(within if is_relative else name).partition(".")[0]
+        yield _top_of(str(within if is_relative else name))
 
 
 @functools.lru_cache(maxsize=1000)

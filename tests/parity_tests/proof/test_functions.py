@@ -142,6 +142,14 @@ def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body
         ("return x * len(gc.get_referrers(W))", "uses get_referrers"),
         ("return x * len(jax.make_jaxpr(lambda y: y @ W)(x).consts)", "of its own by make_jaxpr"),
         ("return [jax.jit(lambda y: y @ W)(y) for y in x]", "of its own by jit"),
+        ("return x * os.system(W)", "may start a process, .* by system"),
+        ("return x * float(os.popen(W).read())", "may start a process, .* by popen"),
+        ("return x * os.posix_spawn(W, [W], os.environb)", "reads the environment by environb"),
+        ("return x * os.posix_spawn(W, [W], {})", "may start a process, .* by posix_spawn"),
+        ("import subprocess\n    subprocess.run(W)", "may start a process, .* by subprocess"),
+        ("return x * len(open('/proc/self/environ').read())", "may read the environment by "),
+        ("return x * len(open(f'/proc/{W}/environ').read())", "may read the environment by "),
+        ("return [open(y) for y in ('/proc/self/cmdline', W)]", "may read the environment by "),
     ],
 )
 def test_what_depends_on_the_flag_under_another_name_is_not_read_when_a_function_is_called(
@@ -153,6 +161,34 @@ def test_what_depends_on_the_flag_under_another_name_is_not_read_when_a_function
     )
     with pytest.raises(UndecidedError, match=why):
         encoded_function(module(f"{head}def host(x):\n    {body}\n").host, encoded)
+
+
+@pytest.mark.parametrize(
+    ("head", "what", "why"),
+    [
+        ("import subprocess as K", "K.run", "may start a process, .* by subprocess"),
+        ("from subprocess import run as K", "K", "may start a process, .* by subprocess"),
+        ("from subprocess import Popen as K", "K", "may start a process, .* by Popen"),
+        ("from os import system as K", "K", "may start a process, .* by system"),
+        ("from multiprocessing import pool as K", "K.Pool", "may start .* by multiprocessing"),
+        ("from multiprocessing import Pool as K", "K", "may start .* by multiprocessing"),
+        ("from concurrent.futures import ProcessPoolExecutor as K", "K", "may start a process"),
+        ("from importlib import import_module as K", "K", "uses import_module"),
+        ("from jax import jit as K", "K", "traces a program of its own by jit"),
+        ("K = '/proc/self/environ'", "open(K).read", "may read the environment by '/proc/self"),
+        ("K = {b'/proc/self/environ'}", "map(open, K)", "may read the environment by b'/proc"),
+    ],
+)
+def test_what_may_tell_the_forms_apart_is_not_called_by_another_name(module, head, what, why):
+    made = module(f"{head}\n\n\ndef host(x):\n    return {what}(x)\n")
+    with pytest.raises(UndecidedError, match=why):
+        encoded_function(made.host, encoded)
+
+
+@pytest.mark.parametrize("path", ["/data/processed/x.npy", "proc/x.npy", "/tmp/proc"])
+def test_a_file_that_is_not_of_a_process_may_be_read(module, path):
+    made = module(f"K = {path!r}\n\n\ndef host(x):\n    return x, open(K), open({path!r})\n")
+    assert number_of(made.host) is not None
 
 
 @pytest.mark.parametrize("value", ["jax.config.jax_enable_x64", "x.config.scale"])
