@@ -181,8 +181,10 @@ def _device_count() -> int:
 
 def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTarget | ProgramRaised:
     """Ask about a program; a target that names none is an answer, and so is what it raises."""
+    import jax
+
     from parity_tests.exception_texts import named
-    from parity_tests.jaxpr.source_places import raised_at
+    from parity_tests.jaxpr.source_places import is_raised_by_jax, raised_at
     from parity_tests.program import ProgramError
     from parity_tests.targets import TargetError
 
@@ -190,6 +192,7 @@ def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTar
         program = load(target)
     except TargetError as error:
         return UnknownTarget(unknown_target=str(error))
+    jax.config.update("jax_traceback_filtering", "off")  # or JAX takes its own lines out
     # A program may raise anything at all, and JAX for it. The traceback of a fault of ours, which
     # has no line of a user, is for a bug report.
     try:
@@ -198,7 +201,7 @@ def _asked(target: str, ask: Callable[[Program], Answer]) -> Answer | UnknownTar
         return ProgramRaised(raised=str(error))
     except Exception as error:
         place = raised_at(error)
-        if not place.file and not _is_of_jax(error):
+        if not (place.file or _is_of_jax(error) or is_raised_by_jax(error)):
             raise
         at = f" ({place.file}:{place.line})" if place.file else ""
         return ProgramRaised(raised=f"the program raises {named(error)}{at}{_by_a_read(program)}")

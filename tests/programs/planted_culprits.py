@@ -63,5 +63,10 @@ def raises(x):
 
 
 @program(args=X)
+def returns_a_text(x):
+    return "a text"
+
+
+@program(args=X)
 def exits(x):
     os._exit(7)

@@ -247,6 +247,7 @@ def test_what_raises_by_a_read_is_told_with_the_read(capsys, command):
         ("{}", 4, "names no program: write {}:NAME"),
         ("{}:nonesuch", 4, "has no 'nonesuch'; it has the programs"),
         ("{}:raises", 2, "the program raises NameError: name 'no_such_name' is not defined ("),
+        ("{}:returns_a_text", 2, "returned a value of type <class 'str'>"),
     ],
 )
 def test_a_bad_target_is_one_sentence(planted, capsys, command, target, code, said):
