@@ -213,6 +213,12 @@ def test_what_only_names_or_places_a_captured_array_is_no_work(moved):
     assert (found.equations, equations_at_work(closed)[0]) == ((), {"add": 1})
 
 
+def test_a_transposed_captured_array_is_work_for_the_product_of_it_has_other_bits_where_xla_folds():
+    closed = jax.make_jaxpr(lambda x: x @ jnp.asarray(SQUARE).T)(SQUARE)
+    [equation] = constant_work(closed, embed_threshold=0).equations
+    assert equation.primitive.name == "transpose"
+
+
 CONVERSIONS = [  # XLA folds the first three to other values than it computes
     ("float32", "bool"),
     ("float32", "float8_e8m0fnu"),  # seen on JAX 0.10.2, and in larger arrays on 0.12.0.1
