@@ -125,7 +125,7 @@ class _Reading:
         if isinstance(function, types.MethodType):
             return number("method", self.function(function.__func__), self.value(function.__self__))
         if isinstance(function, types.BuiltinFunctionType):
-            _refuse({function.__name__})
+            _refuse({function.__name__, _top_of(function.__module__ or "")})
             owner = function.__self__  # of `[1, 2].index`, the list
             bound = b"" if owner is None else self.value(owner)
             return number("builtin", function.__module__ or "", function.__qualname__, bound)
@@ -159,7 +159,7 @@ class _Reading:
 
     def value(self, value: Any) -> bytes:
         if isinstance(value, types.ModuleType):
-            if is_users(value):
+            if _is_read_by_attribute(value):
                 raise UndecidedError(f"a callback that reads the module {value.__name__}")
             _refuse({_top_of(value.__name__)})
             return number("module", value.__name__)
@@ -245,7 +245,9 @@ _ENVIRONMENT = frozenset(
 _STARTERS = frozenset(
     {"multiprocessing", "pty", "subprocess"}
     | {"Popen", "ProcessPoolExecutor", "create_subprocess_exec", "create_subprocess_shell"}
-    | {each for each in dir(os) if each.startswith(("exec", "fork", "posix_spawn", "spawn"))}
+)
+_OF_OS = frozenset(
+    {each for each in dir(os) if each.startswith(("exec", "fork", "posix_spawn", "spawn"))}
     | {"popen", "startfile", "system"}
 )
 
@@ -254,12 +256,16 @@ _TRACERS = frozenset({"closure_convert", "jit", "make_jaxpr", "pjit", "pmap", "s
 
 
 def _refuse(names: Set[str], texts: Set[Any] = frozenset()) -> None:
-    """Raise `UndecidedError` if names, or texts, are those of what may tell the forms apart."""
+    """Raise `UndecidedError` if names, or texts, are those of what may tell the forms apart.
+
+    What starts a process has common names in `os`, which is to be among the names then.
+    """
+    starters = _STARTERS | (_OF_OS if _OS & names else frozenset())
     for name in sorted((_READERS | _HELD) & names):
         raise UndecidedError(f"a callback that uses {name}")
     for name in sorted(_ENVIRONMENT & (names | texts)):
         raise UndecidedError(f"a callback that reads the environment by {name}")
-    for name in sorted(_STARTERS & (names | texts)):
+    for name in sorted(starters & (names | texts)):
         raise UndecidedError(f"a callback that may start a process, which has the flag, by {name}")
     for text in texts:
         if isinstance(text, (str, bytes)) and Path(os.fsdecode(text)).parts[1:2] == ("proc",):
@@ -292,15 +298,23 @@ def _free_values(function: types.FunctionType) -> dict[str, Any]:
         raise UndecidedError("a callback that captures a name without a value") from error
     for name in _globals_named(function.__code__) & function.__globals__.keys():
         value = function.__globals__[name]
-        if isinstance(value, types.ModuleType) and is_users(value):
+        if isinstance(value, types.ModuleType) and _is_read_by_attribute(value):
             found |= _read_of_module(function.__code__, name, value)
         else:
             found[f"global {name}"] = value
     return found
 
 
+def _is_read_by_attribute(module: types.ModuleType) -> bool:
+    """Say whether a module counts by what some code names of it: the user's, and `os`."""
+    return is_users(module) or module.__name__ in _OS
+
+
+_OS = frozenset({"os", "posix"})
+
+
 def _read_of_module(code: types.CodeType, name: str, module: types.ModuleType) -> dict[str, Any]:
-    """Return what some code reads of a module of the user's, by the name of each attribute."""
+    """Return what some code reads of a module, by the name of each attribute."""
     found = {}
     for inner in _codes(code):
         steps = [*dis.get_instructions(inner), None]

@@ -79,6 +79,12 @@ def test_the_name_of_an_attribute_is_no_global(module):
     assert number_of(made.host) is not None
 
 
+@pytest.mark.parametrize("read", ["x.system", "os.path.join(x)", "x['fork']"])
+def test_what_has_a_name_of_what_starts_a_process_need_not_be_of_os(module, read):
+    head = "import os\n\n\n" if "os." in read else ""
+    assert number_of(module(f"{head}def host(x):\n    return {read}\n").host) is not None
+
+
 def test_a_name_that_has_no_value_yet_is_undecided():
     def outer():
         def host(x):
@@ -170,6 +176,9 @@ def test_what_depends_on_the_flag_under_another_name_is_not_read_when_a_function
         ("from subprocess import run as K", "K", "may start a process, .* by subprocess"),
         ("from subprocess import Popen as K", "K", "may start a process, .* by Popen"),
         ("from os import system as K", "K", "may start a process, .* by system"),
+        ("import os as K", "K.system", "may start a process, .* by system"),
+        ("import os as K", "getattr(K, 'system')", "reads the module os"),
+        ("import os\nK = [os]", "K[0].system", "reads the module os"),
         ("from multiprocessing import pool as K", "K.Pool", "may start .* by multiprocessing"),
         ("from multiprocessing import Pool as K", "K", "may start .* by multiprocessing"),
         ("from concurrent.futures import ProcessPoolExecutor as K", "K", "may start a process"),
