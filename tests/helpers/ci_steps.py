@@ -11,7 +11,10 @@ _EXPRESSION = re.compile(r"\$\{\{ *(.*?) *\}\}")
 _CONDITION = re.compile(r"\$\{\{ (\S+) (==|!=) '(\w+)' \}\}")
 # What the runner itself sets, beside what a step declares.
 OF_RUNNER = ("HOME", "GITHUB_STEP_SUMMARY")
-OF_GITLAB = ("HOME", "CI_API_V4_URL", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID", "CONSTPARITY_TOKEN")
+OF_GITLAB = (
+    "HOME", "CI_API_V4_URL", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID", "CI_PIPELINE_ID",
+    "CONSTPARITY_TOKEN",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ name="" room=60000  # a comment has 65,536 characters
       echo "### ${name%-*}, JAX ${name##*-}: too long to stand here"
     fi
   done
-  if [[ -n $name && ${RESULT:-success} != success ]]; then
+  if [[ -n $name && $RESULT != success ]]; then
     echo
     echo "**Not all runs passed**; one that was lost has no report here."
   fi

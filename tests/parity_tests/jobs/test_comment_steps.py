@@ -15,7 +15,7 @@ def commented(tmp_path, machine):
     shims = tmp_path / "bin"
     shims.mkdir()
 
-    def run(script, command, answer, comments, variables, second_page=""):
+    def run(script, command, answer, comments, variables, second_page="", jobs="[]"):
         for name, text in comments.items():
             (work / "constparity-report" / name).mkdir(parents=True)
             (work / "constparity-report" / name / "comment.md").write_text(text)
@@ -24,7 +24,8 @@ def commented(tmp_path, machine):
         log = tmp_path / "log"
         shim.write_text(
             f"#!/bin/sh\nprintf '%s ' \"$@\" >> {log}\necho >> {log}\n"
-            f"case \"$*\" in *'&page=2&'*) echo '{second_page}';; *) echo '{answer}';; esac\n"
+            f"case \"$*\" in *'&page=2&'*) echo '{second_page}';; *'/jobs?'*) echo '{jobs}';; "
+            f"*) echo '{answer}';; esac\n"
         )
         shim.chmod(0o755)
         path = f"{shims}:{machine['PATH']}"
@@ -96,6 +97,21 @@ def test_a_run_that_left_no_report_is_not_passed_over(commented):
     assert body.endswith("\n\n**Not all runs passed**; one that was lost has no report here.\n")
 
 
+GITLAB_VARIABLES = {
+    "CI_API_V4_URL": "https://example.org/api",
+    "CI_MERGE_REQUEST_IID": "3",
+    "CI_PIPELINE_ID": "8",
+    "CI_PROJECT_ID": "9",
+    "CONSTPARITY_TOKEN": "t",
+    "COMMIT": "0123456789abcdef",
+    "RUN_URL": "https://example.org/run",
+}
+
+
+def note_script():
+    return "\n".join(gitlab_jobs(published()[GITLAB])[0]["constparity:comment"]["script"])
+
+
 @pytest.mark.parametrize(
     ("answer", "call"),
     [
@@ -104,27 +120,28 @@ def test_a_run_that_left_no_report_is_not_passed_over(commented):
     ],
 )
 def test_gitlab_gets_one_note(commented, answer, call):
-    script = "\n".join(gitlab_jobs(published()[GITLAB])[0]["constparity:comment"]["script"])
-    variables = {
-        "CI_API_V4_URL": "https://example.org/api",
-        "CI_MERGE_REQUEST_IID": "3",
-        "CI_PROJECT_ID": "9",
-        "CONSTPARITY_TOKEN": "t",
-        "COMMIT": "0123456789abcdef",
-        "RUN_URL": "https://example.org/run",
-    }
-    calls, body = commented(script, "curl", answer, COMMENTS, variables)
-    assert len(calls) == 2
-    assert "https://example.org/api/projects/9/merge_requests/3/notes?per_page=100" in calls[0]
-    assert call in calls[1]
+    calls, body = commented(note_script(), "curl", answer, COMMENTS, GITLAB_VARIABLES)
+    assert len(calls) == 3
+    assert "https://example.org/api/projects/9/pipelines/8/jobs?" in calls[0]
+    assert "https://example.org/api/projects/9/merge_requests/3/notes?per_page=100" in calls[1]
+    assert call in calls[2]
     assert body.startswith("<!-- constparity -->\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "is_ours"),
+    [("constparity: [0.10.2, both]", True), ("constparity:comment", False), ("lint", False)],
+)
+def test_a_run_that_was_lost_on_gitlab_is_not_passed_over(commented, name, is_ours):
+    jobs = json.dumps([{"id": 1, "name": name}])
+    _, body = commented(note_script(), "curl", "[]", COMMENTS, GITLAB_VARIABLES, jobs=jobs)
+    assert ("**Not all runs passed**; one that was lost has no report" in body) == is_ours
+
+
 def test_a_note_behind_the_first_hundred_is_found(commented):
-    script = "\n".join(gitlab_jobs(published()[GITLAB])[0]["constparity:comment"]["script"])
     others = json.dumps([{"id": 5, "body": "other"}] * 100)
     ours = json.dumps([{"id": 101, "body": "<!-- constparity -->"}])
-    calls, _ = commented(script, "curl", others, COMMENTS, {"CONSTPARITY_TOKEN": "t"}, ours)
-    assert [("page=2&" in each, "notes/101" in each) for each in calls[1:]] == [
+    calls, _ = commented(note_script(), "curl", others, COMMENTS, GITLAB_VARIABLES, ours)
+    assert [("page=2&" in each, "notes/101" in each) for each in calls[2:]] == [
         (True, False), (False, True),
     ]  # fmt: skip
