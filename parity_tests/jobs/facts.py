@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import shlex
 from collections.abc import Iterable, Sequence
@@ -261,10 +260,16 @@ def _any_by_dots(files: Iterable[Path]) -> bool:
 
 
 def _target(folder: Path, file: Path) -> str:
-    """Name a file, or its module where it imports from its package by dots."""
+    """Name a file, or its module where it imports from its package by dots.
+
+    A folder of a package may have no `__init__.py`; the outermost may have none below `src`, or at
+    the top of the project.
+    """
     if not _any_by_dots([file]):
         return file.relative_to(folder).as_posix()
-    parts = [] if file.stem == "__init__" else [file.stem]
-    for each in itertools.takewhile(lambda each: (each / "__init__.py").exists(), file.parents):
-        parts.insert(0, each.name)
-    return ".".join(parts)
+    below = [each for each in file.parents if each.is_relative_to(folder)]
+    packages = [each for each in below if (each / "__init__.py").exists()]
+    source = folder / "src"
+    top = packages[-1].parent if packages else source if source in below else folder
+    parts = file.relative_to(top).with_suffix("").parts
+    return ".".join(parts[:-1] if file.stem == "__init__" else parts)

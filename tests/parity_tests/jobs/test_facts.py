@@ -26,6 +26,24 @@ def test_a_file_that_imports_from_its_package_by_dots_is_named_as_a_module(plant
     assert found.programs == ("d", "p.a", "src/p/c.py", "p.q", "p.q.b")
 
 
+@pytest.mark.parametrize(
+    ("file", "package", "target"),
+    [
+        ("src/p/q/a.py", "src/p", "p.q.a"),
+        ("lib/p/q/r/a.py", "lib/p", "p.q.r.a"),
+        ("src/p/q/a.py", None, "p.q.a"),
+        ("p/q/a.py", None, "p.q.a"),
+        ("p/q/a.py", "p/q", "q.a"),
+    ],
+)
+def test_a_module_is_named_in_a_package_folder_without_a_file_of_its_own(
+    plant, facts_of, file, package, target
+):
+    packages = {} if package is None else {f"{package}/__init__.py": ""}
+    found = facts_of(plant({**TESTED, file: f"from .other import x\n{MARKED}", **packages}))
+    assert found.programs == (target,)
+
+
 def test_each_finding_says_where_it_comes_from(plant, facts_of):
     found = facts_of(plant(TESTED))
     assert {each.what for each in found.findings} == {
