@@ -67,6 +67,8 @@ def captured_arrays(plan: LoweringPlan, donated: Sequence[Any]) -> tuple[Any, ..
 
 
 def _view(constant: Any, donatable: _Donatable) -> Any:
+    if isinstance(constant, jax.Array) and constant.is_deleted():
+        return constant  # the call raises, as that of stock JAX
     is_donatable = (
         donatable
         and isinstance(constant, jax.Array)
@@ -90,9 +92,7 @@ def results_of(preamble: Preamble, request: ConstArgsRequest) -> Sequence[Any] |
     program, strict = preamble.closed_jaxpr, strict_placement.value
     # Copy the captured arrays now, before a call can donate them: the preamble may run again later,
     # for another device.
-    plan = request.plan_of(program)
-    if not any(isinstance(c, jax.Array) and c.is_deleted() for c in plan.const_args):
-        captured_arrays(plan, request.donated)
+    captured_arrays(request.plan_of(program), request.donated)
     key = device, strict, request.circumstances
     results: Sequence[Any] = preamble.once(key, lambda: _run(program, device, strict, request))
     return results
