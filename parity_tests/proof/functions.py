@@ -183,7 +183,11 @@ class _Reading:
         if type(value) in (tuple, list):
             return number(kind, *map(self.value, value))
         if type(value) in (set, frozenset):
-            return number(kind, *sorted(map(self.value, value)))
+            before = len(self._held)
+            numbers = sorted(map(self.value, value))
+            if len(numbers) > 1 and len(self._held) > before:  # which comes first is not known
+                raise UndecidedError(f"a callback that holds functions or objects in a {kind}")
+            return number(kind, *numbers)
         laid: tuple[int, ...] = ()
         if isinstance(value, np.ndarray):
             laid = (value.flags.writeable, *value.strides)

@@ -82,12 +82,19 @@ def _attributes(value: Any) -> Mapping[str, Any]:
     return found
 
 
-_OF_FIELDS = ("name", "default", "default_factory", "init", "repr", "hash", "compare", "metadata")
+_OF_FIELDS = (
+    "name", "default", "default_factory", "init", "repr", "hash", "compare", "metadata", "kw_only",
+)  # fmt: skip
+
+
+def _of_generator(value: np.random.Generator) -> Sequence[Any]:
+    seeds = value.bit_generator.seed_seq  # of which generators are spawned
+    return value.bit_generator.state, getattr(seeds, "state", seeds)
 
 
 def _of_logger(value: logging.Logger) -> Sequence[Any]:
     handlers = [(type(each), each.level, each.filters) for each in value.handlers]
-    told = (value.name, value.level, value.disabled, value.propagate)
+    told = (value.name, value.level, value.disabled, value.propagate, value.manager.disable)
     return *told, handlers, value.filters, value.parent
 
 
@@ -98,7 +105,7 @@ _PARTS: dict[type, Callable[[Any], Sequence[Any]]] = {
     property: lambda value: (value.fget, value.fset, value.fdel, value.__doc__),
     functools.cached_property: lambda value: (value.func, value.attrname),
     types.MemberDescriptorType: lambda value: (value.__name__,),
-    dataclasses.Field: lambda value: [getattr(value, each) for each in (*_OF_FIELDS, "kw_only")],
+    dataclasses.Field: lambda value: [str(value.type), *(getattr(value, n) for n in _OF_FIELDS)],
     # -- objects of Python's and NumPy's
     collections.Counter: lambda value: (dict(value), vars(value)),
     collections.OrderedDict: lambda value: (dict(value), vars(value)),
@@ -110,6 +117,6 @@ _PARTS: dict[type, Callable[[Any], Sequence[Any]]] = {
     random.Random: lambda value: (value.getstate(),),
     range: lambda value: (value.start, value.stop, value.step),
     type(threading.Lock()): lambda value: (value.locked(),),
-    np.random.Generator: lambda value: (value.bit_generator.state,),
+    np.random.Generator: _of_generator,
     np.random.RandomState: lambda value: (value.get_state(legacy=False),),
 }
