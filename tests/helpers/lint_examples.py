@@ -246,6 +246,15 @@ FOUND = {
         "import os\nprint(os.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'])  # <-",
         "from jax._src import config\nprint(config.use_simplified_jaxpr_constants.value)  # <-",
         "print(getattr(jax.config, 'jax_use_simplified_jaxpr_constants', False))  # <-",
+        "from os import getenv as of\nprint(of('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'))  # <-",
+        "from jax import config as c\nprint(c.read('jax_use_simplified_jaxpr_constants'))  # <-",
+        "print(jax.config.values['jax_use_simplified_jaxpr_constants'])  # <-",
+        "import operator\n"
+        "operator.attrgetter('jax_use_simplified_jaxpr_constants')(jax.config)  # <-",
+        "FLAG = 'jax_use_simplified_jaxpr_constants'\n"
+        "def is_on(): return getattr(jax.config, FLAG)  # <-",
+        "FLAG = 'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'\n"
+        "import os\ndef is_on(): return FLAG in os.environ  # <-",
     ],
     "CP302": [
         "import os\nos.environ.update(JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS='1')  # <-",
@@ -253,6 +262,7 @@ FOUND = {
         "import os\nos.environ.setdefault('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS', '1')  # <-",
         "jax.config.update('jax_use_simplified_jaxpr_constants', True)  # <-",
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'  # <-",
+        "import os\nFLAG = 'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'\nos.environ[FLAG] = '1'  # <-",
         "from jax._src import config\nwith config.use_simplified_jaxpr_constants(True): pass  # <-",
         "def test(monkeypatch):\n"
         "    monkeypatch.setenv('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS', '1')  # <-",
@@ -556,6 +566,8 @@ SILENT = {
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'",
         "print(jax.config.jax_enable_x64)",
         "print('jax_use_simplified_jaxpr_constants')",
+        "FLAG = 'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'\nimport os\nos.environ[FLAG] = '1'\n"
+        "print(FLAG)",
     ],
     "CP302": [
         "import os\nos.environ.setdefault('JAX_PLATFORMS', 'cpu')",

@@ -14,7 +14,7 @@ from parity_tests.lint.rule import rule
 
 NAME = "jax_use_simplified_jaxpr_constants"
 _ATTRIBUTES = (NAME, NAME.removeprefix("jax_"))
-_READERS = ("get", "getenv", "getattr", "read", "_read", "bool_env", "hasattr")
+_READERS = ("get", "getenv", "getattr", "read", "_read", "bool_env", "hasattr", "attrgetter")
 
 
 @rule(re.compile(r"use_simplified_jaxpr_constants", re.IGNORECASE))
@@ -35,9 +35,19 @@ def reads_flag(kinds: Kinds) -> Iterator[Match]:
     for node in module.nodes(cst.Attribute):  # of what was imported by its name
         if isinstance(node.value, cst.Name) and module.last_name(node.value) in _ATTRIBUTES:
             yield module.match(node.value, message, Confidence.HIGH)
-    for text in module.nodes(cst.SimpleString):
-        if (text_of(text) or "").lower() == NAME and _is_key_read(module, text):
+    for text in _texts(module):
+        if _is_key_read(module, text):
             yield module.match(text, message, Confidence.HIGH)
+
+
+def _texts(module: Module) -> Iterator[cst.CSTNode]:
+    """Yield the texts that are the flag's name, and where variables are read that have one."""
+    for text in module.nodes(cst.SimpleString):
+        if (text_of(text) or "").lower() == NAME:
+            yield text
+            assign = module.parent(text)
+            for each in assign.targets if isinstance(assign, cst.Assign) else ():
+                yield from module.accesses(each.target)
 
 
 def _is_set(module: Module, node: cst.Attribute) -> bool:
@@ -47,10 +57,10 @@ def _is_set(module: Module, node: cst.Attribute) -> bool:
     )
 
 
-def _is_key_read(module: Module, text: cst.SimpleString) -> bool:
+def _is_key_read(module: Module, text: cst.CSTNode) -> bool:
     parent = module.parent(text)
-    if isinstance(parent, cst.Arg):
-        return is_called(module.parent(parent), *_READERS)
+    if (call := module.call_with(text)) is not None:
+        return module.last_name(call.func) in _READERS
     if isinstance(parent, cst.Comparison):  # "NAME" in os.environ
         return parent.left is text
     if isinstance(parent, cst.Index):
@@ -83,10 +93,9 @@ def sets_flag(kinds: Kinds) -> Iterator[Match]:
         is_given = _is_of_environ(call, "update") and keyword_of(call, NAME.upper()) is not None
         if is_given and imported is not None and module.order(call) > imported:
             yield module.match(call, message, Confidence.HIGH)
-    for text in module.nodes(cst.SimpleString):
-        if (text_of(text) or "").lower() != NAME or not _is_set_in_environment(module, text):
-            continue
-        if imported is not None and module.order(text) > imported:
+    for text in _texts(module):
+        is_late = imported is not None and module.order(text) > imported
+        if is_late and _is_set_in_environment(module, text):
             yield module.match(text, message, Confidence.HIGH)
 
 
@@ -124,7 +133,7 @@ def _order_of_import(module: Module) -> int | None:
     return min(lines, default=None)
 
 
-def _is_set_in_environment(module: Module, text: cst.SimpleString) -> bool:
+def _is_set_in_environment(module: Module, text: cst.CSTNode) -> bool:
     parent = module.parent(text)
     if isinstance(parent, cst.Arg):
         call = module.parent(parent)
