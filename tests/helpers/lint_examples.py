@@ -261,6 +261,7 @@ FOUND = {
         "import os\nos.environ.update({'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS': '1'})  # <-",
         "import os\nos.environ.setdefault('JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS', '1')  # <-",
         "jax.config.update('jax_use_simplified_jaxpr_constants', True)  # <-",
+        "FLAG = 'jax_use_simplified_jaxpr_constants'\njax.config.update(FLAG, True)  # <-",
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'  # <-",
         "import os\nFLAG = 'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'\nos.environ[FLAG] = '1'  # <-",
         "from jax._src import config\nwith config.use_simplified_jaxpr_constants(True): pass  # <-",
@@ -566,6 +567,7 @@ SILENT = {
         "import os\nos.environ['JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'] = '1'",
         "print(jax.config.jax_enable_x64)",
         "print('jax_use_simplified_jaxpr_constants')",
+        "FLAG = 'jax_use_simplified_jaxpr_constants'\nprint(FLAG == name, FLAG != other)",
         "FLAG = 'JAX_USE_SIMPLIFIED_JAXPR_CONSTANTS'\nimport os\nos.environ[FLAG] = '1'\n"
         "print(FLAG)",
     ],

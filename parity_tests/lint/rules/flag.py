@@ -62,7 +62,8 @@ def _is_key_read(module: Module, text: cst.CSTNode) -> bool:
     if (call := module.call_with(text)) is not None:
         return module.last_name(call.func) in _READERS
     if isinstance(parent, cst.Comparison):  # "NAME" in os.environ
-        return parent.left is text
+        is_asked = isinstance(parent.comparisons[0].operator, cst.In | cst.NotIn)
+        return is_asked and parent.left is text
     if isinstance(parent, cst.Index):
         subscript = module.enclosing(text, cst.Subscript)
         above = module.parent(subscript) if subscript is not None else None
@@ -86,7 +87,7 @@ def sets_flag(kinds: Kinds) -> Iterator[Match]:
     module = kinds.module
     message = "JAX's flag is set after JAX was imported, which gives neither form"
     for call in module.nodes(cst.Call):
-        if _updates(call) or _is_block(module, call):
+        if _is_block(module, call):
             yield module.match(call, message, Confidence.HIGH)
     imported = _order_of_import(module)
     for call in module.nodes(cst.Call):
@@ -94,15 +95,12 @@ def sets_flag(kinds: Kinds) -> Iterator[Match]:
         if is_given and imported is not None and module.order(call) > imported:
             yield module.match(call, message, Confidence.HIGH)
     for text in _texts(module):
+        taker = module.call_with(text)
         is_late = imported is not None and module.order(text) > imported
-        if is_late and _is_set_in_environment(module, text):
+        if is_called(taker, "update") and taker.args[0].value is text:
+            yield module.match(taker, message, Confidence.HIGH)
+        elif is_late and _is_set_in_environment(module, text):
             yield module.match(text, message, Confidence.HIGH)
-
-
-def _updates(call: cst.Call) -> bool:
-    if dotted_tail(call.func) != "update" or not call.args:
-        return False
-    return text_of(call.args[0].value) == NAME
 
 
 def _is_of_environ(node: cst.CSTNode | None, method: str) -> bool:
