@@ -133,7 +133,7 @@ class _Reading:
             return self.value(vars(function)[NOTED])
         code = function.__code__
         if _is_of_a_package(function):
-            _refuse({function.__name__, _top_of(function.__module__)})
+            _refuse({function.__name__, *function.__module__.split(".")})
             return number("named", function.__module__, function.__qualname__)
         if (again := self._again(function)) is not None:
             return again
@@ -161,7 +161,7 @@ class _Reading:
         if isinstance(value, types.ModuleType):
             if _is_read_by_attribute(value):
                 raise UndecidedError(f"a callback that reads the module {value.__name__}")
-            _refuse({_top_of(value.__name__)})
+            _refuse({*value.__name__.split(".")})
             return number("module", value.__name__)
         if isinstance(value, (types.FunctionType, types.MethodType, types.BuiltinFunctionType)):
             return self.function(value)
@@ -169,7 +169,7 @@ class _Reading:
             held = (value.func, value.args, value.keywords, vars(value))
             return number("partial", *map(self.value, held))
         if isinstance(value, type):
-            _refuse({value.__name__, _top_of(value.__module__)})
+            _refuse({value.__name__, *value.__module__.split(".")})
         if isinstance(value, (str, bytes)):
             _refuse(set(), {value})
         parts, kind = parts_of(value), type(value).__name__
@@ -281,7 +281,7 @@ def _refuse(names: Set[str], texts: Set[Any] = frozenset()) -> None:
 def _free_values(function: types.FunctionType) -> dict[str, Any]:
     """Return what a function captures and the globals that its code names, inner code included."""
     codes = [*_codes(function.__code__)]
-    names = {name for code in codes for name in code.co_names}
+    names = {part for code in codes for name in code.co_names for part in name.split(".")}
     texts = {*jax.tree.leaves([code.co_consts for code in codes])}
     _refuse(names, texts)
     if _reads_unnamed_settings(function.__code__):
@@ -360,15 +360,11 @@ def _globals_named(code: types.CodeType) -> frozenset[str]:
     )
 
 
-def _top_of(module: str) -> str:
-    return module.partition(".")[0]
-
-
 def _imported_by(function: types.FunctionType) -> Iterator[str]:
     """Yield the packages and modules of the top that a function imports when it is called."""
     for is_relative, name in _imports_in(function.__code__):
         within = function.__globals__.get("__package__")
-        yield _top_of(str(within if is_relative else name))
+        yield str(within if is_relative else name).partition(".")[0]
 
 
 @functools.lru_cache(maxsize=1000)
