@@ -11,11 +11,11 @@ from __future__ import annotations
 import dataclasses
 import dis
 import functools
-import itertools
 import os
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Set
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ class _Reading:
         if isinstance(function, types.MethodType):
             return number("method", self.function(function.__func__), self.value(function.__self__))
         if isinstance(function, types.BuiltinFunctionType):
-            _refuse({function.__name__, _top_of(function.__module__ or "")})
+            _refuse({function.__name__, *(function.__module__ or "").split(".")})
             owner = function.__self__  # of `[1, 2].index`, the list
             bound = b"" if owner is None else self.value(owner)
             return number("builtin", function.__module__ or "", function.__qualname__, bound)
@@ -149,7 +149,7 @@ class _Reading:
     def code(self, code: types.CodeType) -> bytes:
         """Return the number of some code: its instructions, names and constants, not its lines."""
         constants = (
-            self.code(each) if isinstance(each, types.CodeType) else self._encode(each)
+            self.code(each) if isinstance(each, types.CodeType) else self.value(each)
             for each in code.co_consts
         )
         names = (*code.co_names, "|", *code.co_varnames, "|", *code.co_freevars)
@@ -272,7 +272,8 @@ def _refuse(names: Set[str], texts: Set[Any] = frozenset()) -> None:
     for name in sorted(starters & (names | texts)):
         raise UndecidedError(f"a callback that may start a process, which has the flag, by {name}")
     for text in texts:
-        if isinstance(text, (str, bytes)) and Path(os.fsdecode(text)).parts[1:2] == ("proc",):
+        parts = Path(os.fsdecode(text)).parts if isinstance(text, (str, bytes)) else ()
+        if any(above in ("/", "//", "..") and part == "proc" for above, part in pairwise(parts)):
             raise UndecidedError(f"a callback that may read the environment by {text!r}")
     for name in sorted(_TRACERS & names):
         raise UndecidedError(f"a callback that traces a program of its own by {name}")
@@ -322,7 +323,7 @@ def _read_of_module(code: types.CodeType, name: str, module: types.ModuleType) -
     found = {}
     for inner in _codes(code):
         steps = [*dis.get_instructions(inner), None]
-        for step, read in itertools.pairwise(steps):
+        for step, read in pairwise(steps):
             if step is None or step.opname not in _LOAD_GLOBAL or step.argval != name:
                 continue
             is_read = read is not None and read.opname in ("LOAD_ATTR", "LOAD_METHOD")

@@ -157,6 +157,8 @@ def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body
         ("return x * len(open('/proc/self/environ').read())", "may read the environment by "),
         ("return x * len(open(f'/proc/{W}/environ').read())", "may read the environment by "),
         ("return [open(y) for y in ('/proc/self/cmdline', W)]", "may read the environment by "),
+        ("return [open(y) for y in {'/proc/self/cmdline'}]", "may read the environment by "),
+        ("return x * len(open('../../proc/self/environ').read())", "may read the environment by "),
     ],
 )
 def test_what_depends_on_the_flag_under_another_name_is_not_read_when_a_function_is_called(
