@@ -233,6 +233,10 @@ _READERS = frozenset(
         "eval",
         "exec",
         "f_globals",
+        "get_annotations",
+        "get_type_hints",
+        "getfullargspec",
+        "signature",
     }
     | {"f_locals", sys._getframe.__name__, "globals", "import_module", "locals", "vars"}
 )

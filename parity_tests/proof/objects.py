@@ -92,10 +92,16 @@ def _of_generator(value: np.random.Generator) -> Sequence[Any]:
     return value.bit_generator.state, getattr(seeds, "state", seeds)
 
 
+_OF_LOGGERS = frozenset(
+    {"_cache", "disabled", "filters", "handlers", "level", "manager", "name", "parent", "propagate"}
+)
+
+
 def _of_logger(value: logging.Logger) -> Sequence[Any]:
     handlers = [(type(each), each.level, each.filters) for each in value.handlers]
     told = (value.name, value.level, value.disabled, value.propagate, value.manager.disable)
-    return *told, handlers, value.filters, value.parent
+    more = {name: each for name, each in vars(value).items() if name not in _OF_LOGGERS}
+    return *told, handlers, value.filters, value.parent, more
 
 
 _PARTS: dict[type, Callable[[Any], Sequence[Any]]] = {

@@ -142,6 +142,7 @@ def test_a_module_of_the_user_is_not_read_when_a_function_is_called(module, body
         ("return x * float(getattr(os, 'environ')[NAME])", "reads the environment by environ"),
         ("return x * float(os.__dict__['environ'][NAME])", "uses __dict__"),
         ("return x * len(host.__annotations__)", "uses __annotations__"),
+        ("return x * len(inspect.signature(host).parameters)", "uses signature"),
         ("return x * len(jax.live_arrays())", "uses live_arrays"),
         ("return x * sys.getrefcount(W)", "uses getrefcount"),
         ("return x * len(gc.get_objects())", "uses get_objects"),
@@ -383,7 +384,9 @@ HELD = [
     lambda: random.Random(0),
     lambda: random.Random(1),
     lambda: logging.getLogger("one"),
-    lambda: logging.getLogger("two"),
+    lambda: logging.Logger("two"),
+    lambda: logging.Logger("two", level=1),
+    lambda: with_more(logging.Logger("two")),
     lambda: Slots(1),
     lambda: Slots(2),
     lambda: Slots,
@@ -419,6 +422,11 @@ class Few(enum.Enum):
 def spawned(generator):
     generator.bit_generator.seed_seq.spawn(1)
     return generator
+
+
+def with_more(logger):
+    logger.more = 1
+    return logger
 
 
 def taken(lock):
