@@ -7,7 +7,6 @@ hold an address.
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import enum
 import functools
@@ -32,7 +31,7 @@ from parity_tests.proof.functions import encoded_function, maps_over_leaves
 from parity_tests.proof.modules import number_module
 from parity_tests.proof.numbers import Number, UndecidedError, number, packed
 from parity_tests.proof.objects import is_plain, parts_of
-from parity_tests.proof.origins import is_class_installed, is_installed
+from parity_tests.proof.origins import has_its_name, is_class_installed
 
 Encoder = Callable[[Any], bytes]
 
@@ -128,37 +127,13 @@ def name_of(kind: Any) -> str:
 
 
 def _class(value: type) -> bytes:
-    if is_class_installed(value):
-        return packed("class", name_of(value).encode())
-    if issubclass(value, enum.Enum) and not _holds_more(value):
-        return packed("enumeration", *map(encoded, value.__members__.items()))
-    if parts_of(value) is None:
-        raise UndecidedError(f"the class {name_of(value)}")
-    return _function(value)
-
-
-def _holds_more(kind: type) -> bool:
-    """Say whether a class of the user's has functions or values, which no object of it is made of.
-
-    A named tuple and an enumeration have fields or members, and functions of Python's, one of which
-    is made of a text.
-    """
-    if not is_class_installed(kind) and not is_class_installed(type(kind)):
-        return True
-    fields = {*getattr(kind, "_fields", ()), *getattr(kind, "__members__", ()), *_OF_TUPLES}
-    for base in kind.__mro__:
-        for name, each in () if is_class_installed(base) else vars(base).items():
-            if name not in fields and not (name.startswith("_") and name.endswith("_")):
-                return True
-            for inside in ("__func__", "fget", "func"):
-                code = getattr(getattr(each, inside, each), "__code__", None)
-                is_made = (name, getattr(code, "co_filename", "")) == ("__new__", "<string>")
-                if code is not None and not is_installed(code) and not is_made:
-                    return True
-    return False
-
-
-_OF_TUPLES = frozenset(vars(collections.namedtuple("_", ())))
+    if not is_class_installed(value):
+        if parts_of(value) is None:
+            raise UndecidedError(f"the class {name_of(value)}")
+        return _function(value)
+    if not has_its_name(value):
+        raise UndecidedError(f"the class {name_of(value)}, which its module does not have")
+    return packed("class", name_of(value).encode())
 
 
 def _global(value: Any) -> bytes:
@@ -392,8 +367,10 @@ def _encoder_for(kind: type) -> Encoder:
         return _class
     if is_plain(kind):
         return _function
-    if not is_of_jax(kind) and _holds_more(kind):
-        return _refused(f"a value of type {name_of(kind)}, which has more than its fields")
+    if not is_of_jax(kind) and not is_class_installed(kind):
+        return _refused(f"a value of type {name_of(kind)}, whose bases have more than its fields")
+    if not has_its_name(kind):
+        return _refused(f"a value of type {name_of(kind)}, which its module does not have")
     if issubclass(kind, enum.Enum):
         tag = name_of(kind)
         if is_of_jax(kind):

@@ -9,13 +9,14 @@ from __future__ import annotations
 import collections
 import contextlib
 import dataclasses
+import enum
 import functools
 import logging
 import pathlib
 import random
 import threading
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,48 +41,78 @@ def parts_of(value: Any) -> Parts | None:
     kind = type(value)
     if kind in _PARTS:
         return Parts(kind.__name__, _PARTS[kind](value))
-    if kind is type and not is_class_installed(value):
+    if kind in (type, enum.EnumMeta) and not is_class_installed(value):
         return Parts("class", _of_class(value))
-    return Parts("object", (kind, _attributes(value))) if is_plain(kind) else None
+    return Parts("object", _of_object(value)) if is_plain(kind) else None
 
 
 def is_plain(kind: type) -> bool:
     """Say whether objects of a class of the user's are what their attributes and classes say.
 
-    None is made by a metaclass, and none has a base that is written in C or installed.
+    Its bases are the user's, or have a rule here: its metaclass is that of all, or of enumerations.
     """
-    own = [each for each in kind.__mro__ if each is not object]
-    return bool(own) and not any(type(each) is not type or is_class_installed(each) for each in own)
+    bases = [each for each in kind.__mro__ if each is not object]
+    own = [each for each in bases if each not in _BASES]
+    return bool(own) and all(map(_is_users_alone, own))
 
+
+def _is_users_alone(kind: type) -> bool:
+    """Say whether a class is the user's, and has no metaclass and no `__dict__` of the user's."""
+    if type(kind) not in (type, enum.EnumMeta) or is_class_installed(kind):
+        return False
+    return "__dict__" not in vars(kind) or _is_of_python(kind, vars(kind)["__dict__"])
+
+
+def _is_of_python(kind: type, value: Any) -> bool:
+    """Say whether a class has a value by which Python itself reads `__dict__`, or `__weakref__`."""
+    return type(value) is types.GetSetDescriptorType and value.__objclass__ is kind
+
+
+# Bases of Python's, and what an object of a class of the user's has of them.
+_OF_BASES: dict[type, Callable[[Any], Any]] = {
+    float: float.__float__,
+    int: int.__index__,
+    str: str.__str__,
+    tuple: lambda value: (*tuple.__iter__(value),),
+}
+_ENUMERATIONS = (enum.Enum, enum.IntEnum, enum.StrEnum, enum.ReprEnum, enum.Flag, enum.IntFlag)
+_BASES = frozenset({*_OF_BASES, *_ENUMERATIONS})
 
 # Of a class: what is about its text, what functions may not read, and what `fields` tells.
 _LEFT_OUT = frozenset(
     {
         "__annotate_func__", "__annotations__", "__dataclass_fields__", "__dataclass_params__",
-        "__dict__", "__firstlineno__", "__module__", "__static_attributes__", "__weakref__",
+        "__firstlineno__", "__module__", "__static_attributes__",
     }
 )  # fmt: skip
 
 
 def _of_class(kind: type) -> Sequence[Any]:
-    held = {name: each for name, each in vars(kind).items() if name not in _LEFT_OUT}
+    held = {
+        name: each
+        for name, each in vars(kind).items()
+        if name not in _LEFT_OUT and not _is_of_python(kind, each)
+    }
     fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
-    return kind.__qualname__, kind.__bases__, held, fields
+    return type(kind), kind.__name__, kind.__qualname__, kind.__bases__, held, fields
 
 
-def _attributes(value: Any) -> Mapping[str, Any]:
-    """Return the attributes that an object holds, whatever its class makes of reading one."""
-    found: dict[str, Any] = {}
-    for base in type(value).__mro__:
+def _of_object(value: Any) -> Sequence[Any]:
+    """Return the class of an object, and what it holds, whatever its class makes of reading it."""
+    slots, kind = {}, type(value)
+    for n, base in enumerate(kind.__mro__):
         for name, each in vars(base).items():
-            if isinstance(each, types.MemberDescriptorType):
+            if type(each) is types.MemberDescriptorType and each.__objclass__ is base:
                 with contextlib.suppress(AttributeError):  # a slot that has no value
-                    found[f"{base.__qualname__}.{name}"] = each.__get__(value)
+                    slots[n, name] = each.__get__(value)
+    attributes: dict[str, Any] = {}
     with contextlib.suppress(AttributeError):  # it has slots alone
-        found |= object.__getattribute__(value, "__dict__")
-    return found
+        attributes = object.__getattribute__(value, "__dict__")
+    of_bases = [read(value) for base, read in _OF_BASES.items() if issubclass(kind, base)]
+    return kind, slots, attributes, of_bases
 
 
+_FIELD_OF_TUPLE = vars(collections.namedtuple("_", "field"))["field"]
 _OF_FIELDS = (
     "name", "default", "default_factory", "init", "repr", "hash", "compare", "metadata", "kw_only",
 )  # fmt: skip
@@ -110,7 +141,11 @@ _PARTS: dict[type, Callable[[Any], Sequence[Any]]] = {
     classmethod: lambda value: (value.__func__,),
     property: lambda value: (value.fget, value.fset, value.fdel, value.__doc__),
     functools.cached_property: lambda value: (value.func, value.attrname),
-    types.MemberDescriptorType: lambda value: (value.__name__,),
+    **dict.fromkeys(
+        (types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType),
+        lambda value: (value.__objclass__, value.__name__),
+    ),
+    type(_FIELD_OF_TUPLE): lambda value: value.__reduce__()[1],
     dataclasses.Field: lambda value: [str(value.type), *(getattr(value, n) for n in _OF_FIELDS)],
     # -- objects of Python's and NumPy's
     collections.Counter: lambda value: (dict(value), vars(value)),

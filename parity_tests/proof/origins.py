@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import os
 import sys
@@ -24,6 +25,25 @@ def is_class_installed(kind: type) -> bool:
     if module is not None and not (hasattr(module, "__file__") or module.__spec__):
         module = sys.modules.get(name.partition(".")[0])  # an extension has made it
     return module is not None and not is_users(module)
+
+
+# Flags of a class (Include/object.h): its module and its name may be set, unless it is immutable.
+_IS_IMMUTABLE, _IS_MADE_AT_RUN_TIME = 1 << 8, 1 << 9
+
+
+def has_its_name(kind: type) -> bool:
+    """Say whether the module that a class names has it, or nobody can have set that name.
+
+    A class is not of the module that it names if `functools.wraps` has copied that, if
+    `types.new_class` made it, or `exec` without a `__name__`.
+    """
+    if not kind.__flags__ & _IS_MADE_AT_RUN_TIME or kind.__flags__ & _IS_IMMUTABLE:
+        return True
+    steps = kind.__qualname__.split(".")
+    try:
+        return functools.reduce(getattr, steps, sys.modules.get(kind.__module__)) is kind
+    except AttributeError:
+        return False
 
 
 def is_users(module: types.ModuleType) -> bool:
