@@ -42,7 +42,7 @@ def may_write(function: Any) -> bool:
 
     It may write to that array when it is called. Arrays that it is passed are read-only.
     """
-    return any(True for _ in _reached(function, {}))
+    return any(True for _ in _reached(function))
 
 
 def arrays_reached(function: Any) -> list[np.ndarray[Any, Any]]:
@@ -53,40 +53,48 @@ def arrays_reached(function: Any) -> list[np.ndarray[Any, Any]]:
         arrays_reached(lambda x: table[0]) == [table]
     """
     try:
-        return [each for each in _reached(function, {}) if isinstance(each, np.ndarray)]
+        return [each for each in _reached(function) if isinstance(each, np.ndarray)]
     except UndecidedError:
         return []
 
 
-def _reached(value: Any, seen: dict[int, Any]) -> Iterator[Any]:
+def _reached(value: Any) -> Iterator[Any]:
     """Yield the arrays that a value holds, and what may hold one."""
-    parts = parts_of(value)
-    if id(value) in seen or (parts is None and isinstance(value, _HARMLESS)):
-        return
-    seen[id(value)] = value  # held, so that its id stays its own
-    held: Iterable[Any]
-    if parts is not None:
-        held = parts.values
-    elif isinstance(value, types.MethodType):
-        held = (value.__func__, value.__self__)
-    elif isinstance(value, types.FunctionType):
+    seen: dict[int, Any] = {}
+    left = [value]
+    while left:
+        value = left.pop()
+        parts = parts_of(value)
+        if id(value) in seen or (parts is None and isinstance(value, _HARMLESS)):
+            continue
+        seen[id(value)] = value  # held, so that its id stays its own
+        held = parts.values if parts is not None else _held_by(value)
+        if held is None:
+            yield value
+        else:
+            left.extend(held)
+
+
+def _held_by(value: Any) -> Iterable[Any] | None:
+    """Return what a value without parts holds; None if that is not known."""
+    if isinstance(value, types.MethodType):
+        return value.__func__, value.__self__
+    if isinstance(value, types.BuiltinFunctionType):
+        return (value.__self__,)
+    if isinstance(value, types.FunctionType):
         if _is_of_a_package(value):
-            return
+            return ()
         defaults = (value.__defaults__, value.__kwdefaults__)
-        held = (*_free_values(value).values(), *vars(value).values(), *defaults)
-    elif isinstance(value, functools.partial):
-        held = (value.func, value.args, value.keywords)
-    elif isinstance(value, dict):
-        held = (*value, *value.values())
-    elif isinstance(value, (list, tuple, set, frozenset)):
-        held = value
-    elif dataclasses.is_dataclass(value):
-        held = [getattr(value, each.name) for each in dataclasses.fields(value)]
-    else:
-        yield value
-        return
-    for each in held:
-        yield from _reached(each, seen)
+        return *_free_values(value).values(), *vars(value).values(), *defaults
+    if isinstance(value, functools.partial):
+        return value.func, value.args, value.keywords, vars(value)
+    if isinstance(value, (dict, types.MappingProxyType)):
+        return *value, *value.values()
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return value
+    if dataclasses.is_dataclass(value):
+        return [getattr(value, each.name) for each in dataclasses.fields(value)]
+    return None
 
 
 _HARMLESS = (

@@ -22,7 +22,7 @@ import pytest
 from jax.extend.core import Primitive, primitives
 
 from parity_tests.proof.encodings import encoded
-from parity_tests.proof.functions import arrays_reached, encoded_function
+from parity_tests.proof.functions import arrays_reached, encoded_function, may_write
 from parity_tests.proof.jaxprs import number_jaxpr
 from parity_tests.proof.numbers import UndecidedError
 
@@ -638,6 +638,11 @@ def test_arrays_that_objects_hold_are_reached():
         found = arrays_reached(function)
         assert any(each is Holds.table for each in found)
     assert held.own["a"][0] in arrays_reached(held)
+    bound, part, array = held.table.fill, partial(lambda x: x), held.table
+    part.table, read_only = array, types.MappingProxyType({"a": array})
+    for function in (lambda x: bound(x), partial(bound), part, lambda x: read_only):
+        assert any(each is array for each in arrays_reached(function))
+        assert may_write(function)
 
 
 @pytest.mark.parametrize(
