@@ -148,6 +148,14 @@ def _is_left_inlined(array: CapturedValue, module: ModuleCounts) -> bool:
     )
 
 
+def _has_words_of(keys: list[CapturedValue], array: CapturedValue, module: ModuleCounts) -> bool:
+    """Whether an inlined constant is a key, and not the array of its words, which is passed."""
+    dtype = getattr(array.value, "dtype", None)
+    if dtype is None or (array.shape, element_of(dtype)) not in module.const_arg_types:
+        return False
+    return any(each.bytes == array.bytes and each.digest() == array.digest() for each in keys)
+
+
 def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
     """Count the bytes of inlined constants that have the elements of a captured array.
 
@@ -157,8 +165,11 @@ def _inlined_captured_bytes(jaxpr: JaxprFacts, module: ModuleCounts) -> int:
     """
     if jaxpr.calls_exported:
         return 0  # an exported module may have captured the same arrays, and never hoists
+    keys = [array for array in jaxpr.captured if array.key]
     arrays = [
-        array for array in jaxpr.captured if not array.key and not _is_left_inlined(array, module)
+        array
+        for array in jaxpr.captured
+        if not (array.key or _is_left_inlined(array, module) or _has_words_of(keys, array, module))
     ]
     total = 0
     for constant in module.inlined:

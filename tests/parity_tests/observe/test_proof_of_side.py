@@ -145,6 +145,15 @@ def test_one_array_that_stays_inlined_beside_hoisted_ones_is_of_the_side(side):
     assert not prove(side, two, alone, live_captured=2).holds
 
 
+def test_an_inlined_key_is_no_array_of_its_words_that_is_passed():
+    key, other = (CapturedValue(2, (), 308, True, np.full(77, n, np.float32)) for n in (1, 2))
+    words = facts(captured=(*facts().captured, key))
+    assert prove("jax-simplified", words, module("1.0", 1), live_captured=2).holds
+    assert not prove("jax-simplified", words, module("1.0", 0), live_captured=2).holds
+    others = facts(captured=(*facts().captured, other))
+    assert not prove("jax-simplified", others, module("1.0", 1), live_captured=2).holds
+
+
 def test_an_array_that_nothing_reads_need_not_be_passed():
     assert prove("simplified", facts(), module("2.0", 0), live_captured=0).holds
     assert prove("legacy", facts(**LEGACY), module("2.0", 0), live_captured=0).holds
