@@ -123,9 +123,7 @@ def _of_generator(value: np.random.Generator) -> Sequence[Any]:
     return value.bit_generator.state, getattr(seeds, "state", seeds)
 
 
-_OF_LOGGERS = frozenset(
-    {"_cache", "disabled", "filters", "handlers", "level", "manager", "name", "parent", "propagate"}
-)
+_OF_LOGGERS = frozenset({*vars(logging.Logger("any")), "manager"})
 
 
 def _of_logger(value: logging.Logger) -> Sequence[Any]:
