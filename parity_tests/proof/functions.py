@@ -34,7 +34,10 @@ def encoded_function(function: Any, encode: Encode) -> bytes:
 
     Raises `UndecidedError` for what it reads and cannot be encoded.
     """
-    return _Reading(encode).value(function)
+    try:
+        return _Reading(encode).value(function)
+    except RecursionError as error:
+        raise UndecidedError("a callback that holds objects too deep in others") from error
 
 
 def may_write(function: Any) -> bool:

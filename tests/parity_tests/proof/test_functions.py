@@ -666,3 +666,11 @@ def test_which_object_of_a_set_comes_first_is_not_known():
     assert number_of(lambda x: one) is not None
     with pytest.raises(UndecidedError, match="holds functions or objects in a set"):
         encoded_function(lambda x: held, encoded)
+
+
+def test_what_lies_too_deep_in_others_is_undecided():
+    held = []
+    for _ in range(10_000):
+        held = [held]
+    with pytest.raises(UndecidedError, match="holds objects too deep in others"):
+        encoded_function(lambda x: held, encoded)
